@@ -1,67 +1,16 @@
 """The orchestrator mode as services see it, on a real database: scopes, work items, two developers on one project."""
 
-import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
 
-from baton.engine.call.modes import SCOPES, ModeSetting
-from baton.engine.call.principal import Principal
-from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import PreconditionFailed
-from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database
+from baton.engine.call.modes import SCOPES
 from baton.kernel.changes import audit_store, numbers
-from baton.kernel.changes.announce import Changes
-from baton.kernel.redis.client import Redis
 from baton.modes import service, store
-from baton.modes.request import Target, target
-from baton.modes.service import Modes, version_of
-from baton.operate import migrate
-from baton.people.users import Users
-
-NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
-PROJECT = "github.com/acme/shop"
-ALICE = Caller(principal=Principal(user="alice", team="web"), project=PROJECT)
-BOB = Caller(principal=Principal(user="bob", team="web"), project=PROJECT)
-LEAD = Caller(principal=Principal(user="lead", team="web", role="lead"), project=PROJECT)
-ALICE_AS_ADMIN = Caller(principal=Principal(user="alice", team="web", role="admin"), project=PROJECT)
-
-
-def unheard(database):
-    """Changes that nobody else is told of."""
-    return Changes(Redis("unix:///nowhere", timeout_s=1), database, "default")
-
-
-NOBODY = Users(None, unheard(None), organisation="default", team="web")
-
-
-@pytest.fixture
-async def modes(tmp_path, database_url):
-    settings = Settings(home=tmp_path, database_url=database_url)
-    await migrate.upgrade(settings)
-    database = Database(settings)
-    moment = [NOON]
-    service = Modes(database, unheard(database), organisation="default", auto_level="strict", now=lambda: moment[0])
-    service.moment = moment
-    yield service
-    await database.close()
-
-
-def setting(scope, *, enabled, **fields):
-    names = {
-        "team": {"id": "web"},
-        "project": {"id": PROJECT},
-        "user": {"id": "alice"},
-        "user_project": {"user": "alice", "project": PROJECT},
-        "session": {"id": "s1", "user": "alice"},
-    }
-    return ModeSetting(scope=scope, enabled=enabled, **(names.get(scope, {}) | fields))
-
-
-def mode_of(modes, caller, session_id="s1"):
-    return modes.effective(caller.principal, PROJECT, session_id)
+from baton.modes.request import target
+from baton.modes.service import Modes
+from tests.modes.conftest import ALICE, ALICE_AS_ADMIN, BOB, LEAD, NOBODY, NOON, PROJECT, mode_of, setting, unheard
 
 
 async def test_with_nothing_set_the_mode_is_off(modes):
@@ -253,57 +202,6 @@ async def test_each_change_is_counted_and_leaves_an_audit_entry(modes):
     assert await numbers.numbers(modes._database, "default") == {"modes": 3}
 
 
-async def another(modes):
-    """The same as another server sees it, which has not been told of anything yet."""
-    other = Modes(modes._database, unheard(modes._database), organisation="default", auto_level="strict")
-    await other.load()
-    return other
-
-
-async def test_of_two_servers_the_second_change_needs_the_version_of_the_first(modes):
-    other = await another(modes)
-    first = await modes.put(ALICE, setting("user", enabled=True), "0")
-    with pytest.raises(PreconditionFailed, match=version_of(first)):
-        await other.put(ALICE, setting("user", enabled=False), "0")
-    with pytest.raises(PreconditionFailed):
-        await other.delete(ALICE, Target(scope="user", id="alice"), "0")
-    second = await other.put(ALICE, setting("user", enabled=True, level="strict"), version_of(first))
-    assert second.activated_at == first.activated_at
-    with pytest.raises(PreconditionFailed, match=version_of(second)):
-        await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(first))
-    await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(second))
-    assert modes.settings == []
-
-
-async def test_work_items_do_not_undo_what_a_person_said_on_another_server(modes):
-    other = await another(modes)
-    await other.follow_work_items(ALICE.principal, PROJECT, 1)
-    await modes.put(ALICE, setting("user_project", enabled=False))
-    await other.follow_work_items(ALICE.principal, PROJECT, 0)
-    await other.follow_work_items(ALICE.principal, PROJECT, 1)
-    await modes.load()
-    assert [(one.enabled, one.auto_activated) for one in modes.settings] == [(False, False)]
-
-
-async def test_a_reading_that_began_before_a_change_is_not_kept_after_it(modes, monkeypatch):
-    real, begun, go_on = store.load_all, asyncio.Event(), asyncio.Event()
-
-    async def slow(*arguments):
-        found = await real(*arguments)
-        begun.set()
-        await go_on.wait()
-        return found
-
-    monkeypatch.setattr(store, "load_all", slow)
-    reading = asyncio.create_task(modes.load())
-    await begun.wait()
-    changing = asyncio.create_task(modes.put(ALICE, setting("user", enabled=True)))
-    await asyncio.wait({changing}, timeout=0.3)
-    go_on.set()
-    await asyncio.gather(reading, changing)
-    assert mode_of(modes, ALICE).enabled
-
-
 async def test_a_call_does_not_go_by_a_setting_that_has_expired_since_the_last_one(modes):
     await modes.put(LEAD, setting("team", enabled=True, level="guidance"))
     await modes.put(LEAD, setting("project", enabled=True, level="strict", expires_at=NOON + timedelta(minutes=5)))
@@ -358,63 +256,3 @@ async def test_a_setting_is_read_until_the_moment_of_its_expiry_and_not_at_it(mo
     await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(hours=1)))
     for moment, count in ((NOON + timedelta(minutes=59), 1), (NOON + timedelta(hours=1), 0)):
         assert len(await store.load_all(modes._database, "default", moment)) == count
-
-
-@pytest.fixture
-async def two(modes, monkeypatch):
-    """Two servers that have looked for changes once, and from now on may not read all settings."""
-    await modes.put(BOB, setting("user", id="bob", enabled=True))
-    other = await another(modes)
-    for one in (modes, other):
-        await one._changes.catch_up()
-    whole = []
-
-    async def refuse(*_):
-        whole.append(1)
-        raise AssertionError("all settings were read")
-
-    monkeypatch.setattr(store, "load_all", refuse)
-    monkeypatch.setattr(store, "load_with", refuse)
-    return modes, other, whole
-
-
-def shown(modes):
-    return {one.key: (one.enabled, one.level) for one in modes.settings}
-
-
-async def test_a_change_reads_the_settings_that_changed_and_no_others(two):
-    modes, other, whole = two
-    await modes.put(ALICE, setting("user", enabled=True))
-    await other._changes.catch_up()
-    # The second server has not seen this change of the first one when it makes its own.
-    await modes.put(ALICE, setting("project", enabled=True))
-    await other.put(ALICE, setting("user", enabled=True, level="strict"))
-    await other.delete(BOB, Target(scope="user", id="bob"))
-    await other.delete(BOB, Target(scope="user", id="nobody"))
-    await modes._changes.catch_up()
-    expected = {("user", "alice", ""): (True, "strict"), ("project", PROJECT, ""): (True, "guidance")}
-    assert shown(modes) == shown(other) == expected
-    assert not whole
-
-
-async def test_a_setting_that_expired_before_it_was_read_is_not_kept(two):
-    modes, other, _ = two
-    await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(minutes=1)))
-    other._now = lambda: NOON + timedelta(hours=1)
-    await other._changes.catch_up()
-    assert set(shown(other)) == {("user", "bob", "")}
-
-
-async def test_a_server_that_has_missed_too_many_changes_reads_all(modes, monkeypatch):
-    monkeypatch.setattr(numbers, "MOST_CHANGES", 2)
-    other = await another(modes)
-    await modes.put(BOB, setting("user", id="bob", enabled=True))
-    await other._changes.catch_up()
-    for level in ("strict", "guidance", "strict"):
-        await modes.put(ALICE, setting("user", enabled=True, level=level))
-    await other._changes.catch_up()
-    assert (
-        shown(other)
-        == shown(modes)
-        == {("user", "bob", ""): (True, "guidance"), ("user", "alice", ""): (True, "strict")}
-    )
