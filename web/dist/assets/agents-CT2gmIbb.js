@@ -1,0 +1,1 @@
+var e={codex:`Codex`,claude_code:`Claude Code`,opencode:`OpenCode`,gemini:`Gemini`},t=t=>e[t]??t;export{t};
