@@ -24,8 +24,10 @@ from tests.attacks.corpus import OUTCOMES, calls, out_of_reach, parts
 from tests.attacks.openapi import requests
 from tests.hooks.shim import Scripted, run_shim
 from tests.hooks.shim import answers as answering
+from tests.shipped_policies.test_colleagues import NAMES, TIERS, layer, loosened
 from tests.support.fake_secrets import fakes
 from tests.support.server import Server, serving, until
+from tests.support.shipped import shipped
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -68,9 +70,6 @@ def credentials(agent: Agent) -> Iterator[Tried]:
 
 def uploads(server: Server) -> Iterator[Tried]:
     """Upload what a colleague would; what is accepted must loosen no guardrail."""
-    # Imported here, since it builds policies.
-    from tests.shipped_policies.test_colleagues import NAMES, SHIPPED, TIERS, layer, loosened  # noqa: PLC0415
-
     with server.client() as admin:
         for number, one in enumerate(one for one in parts("colleagues") if "upload" in one):
             tier = one.get("tiers", TIERS)[number % len(one.get("tiers", TIERS))]
@@ -82,7 +81,7 @@ def uploads(server: Server) -> Iterator[Tried]:
                 yield Tried(one["class"], f"{one['name']} ({tier})", "refused")
                 continue
             answer.raise_for_status()
-            policies, _ = fitting(SHIPPED, [upload], ())
+            policies, _ = fitting(shipped(), [upload], ())
             yield Tried(one["class"], f"{one['name']} ({tier})", "allowed" if loosened(policies) else "bounded")
 
 
