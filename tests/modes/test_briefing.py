@@ -1,0 +1,22 @@
+"""What a session is told while the mode is on, in its client's words."""
+
+import msgspec
+import pytest
+
+from baton.engine.call.modes import Mode
+from baton.modes.briefing import directives
+
+EDITS = {"claude-code": "NotebookEdit", "codex": "apply_patch", "gemini": "write_file"}
+
+
+@pytest.mark.parametrize(("client", "edits"), EDITS.items())
+@pytest.mark.parametrize(("level", "verb"), [("strict", "Refused"), ("guidance", "Better delegated")])
+def test_the_directives_name_the_client_s_tools_and_what_the_level_does(client, edits, level, verb):
+    text = directives(msgspec.structs.replace(Mode(), enabled=True, level=level), client)
+    assert edits in text
+    assert verb in text
+    assert "baton mode disable" in text
+
+
+def test_nothing_is_said_while_the_mode_is_off():
+    assert directives(Mode(), "claude-code") == ""
