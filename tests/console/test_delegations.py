@@ -183,7 +183,7 @@ def test_another_developer_sees_nothing_of_it(world, shop, page):
     job = delegate(server, "say confidential-words", description="Confidential")
     ended(server, job)
     page.goto("/ui/sign-in")
-    page.get_by_label("Token").fill(server.token_of("mallory"))
+    page.get_by_label("Or with your token").fill(server.token_of("mallory"))
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Sign out").wait_for()
     page.goto("/ui/delegations")

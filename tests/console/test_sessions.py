@@ -97,7 +97,7 @@ def test_empty_pages_say_what_to_do_and_nothing_is_wider_than_a_phone(world, liv
 def test_another_developer_sees_neither_session_nor_graph(world, lived, page):
     server, _ = world
     page.goto("/ui/sign-in")
-    page.get_by_label("Token").fill(server.token_of("mallory"))
+    page.get_by_label("Or with your token").fill(server.token_of("mallory"))
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Sign out").wait_for()
     page.goto("/ui/sessions")
