@@ -45,6 +45,12 @@ def test_no_secret_is_written(written, text, secret):
     assert secret not in written(text.format(secret))
 
 
+def test_what_somebody_else_wrote_neither_forges_a_line_nor_moves_a_cursor(written):
+    out = written("cannot read `%s`", "x\n2026-01-01T00:00:00Z ERROR baton: all is lost\x1b[2J\x9b2J\r")
+    assert not any(line.startswith("2026-01-01") for line in out.splitlines())
+    assert not set(out) & {"\x1b", "\x9b", "\r"}
+
+
 def test_no_secret_of_an_exception_is_written(written):
     out = written("it failed", exc_info=ValueError(f"cannot read {TOKEN}"))
     assert "ValueError" in out

@@ -19,6 +19,8 @@ decision_id: ContextVar[str] = ContextVar("decision_id", default="")
 log = logging.getLogger("baton")
 _style: Literal["text", "json"] = "text"
 _IDS = {"request_id": request_id, "decision_id": decision_id}
+_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(9), *range(11, 32), *range(127, 160))} | {10: "\n  "}
+"""What a line's text may not hold: what somebody else wrote could move a terminal's cursor, or look like a line of ours."""
 
 
 def ended(status: int | None) -> str:
@@ -80,6 +82,7 @@ class _Line(logging.Formatter):
         line = {key: mask_and_cut(value, WINDOW) for key, value in line.items()}
         if self._as_json:
             return json.dumps(line)
-        text = f"{line['timestamp']} {line['level'].upper()} {line['logger']}: {line['event']}"
+        event = line["event"].translate(_CONTROLS)
+        text = f"{line['timestamp']} {line['level'].upper()} {line['logger']}: {event}"
         text += "".join(f" {name}={line[name]}" for name in ids)
         return f"{text}\n{line['exception']}" if "exception" in line else text
