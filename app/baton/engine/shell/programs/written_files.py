@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Iterable
+from itertools import islice
 
 from baton.engine.shell.expansion.scripts import StdinSource
 from baton.engine.shell.expansion.words import Span
@@ -10,6 +11,8 @@ from baton.engine.shell.model import Program
 _KEEP = frozenset(["chmod", "chown", "chgrp", "touch", "chattr", "setfacl", "xattr", "sed", "dos2unix", "truncate"])
 """Programs that change a file and keep what is in it."""
 _COPY = frozenset(["cp", "mv", "install", "ln"])
+_MOST_COPIED = 16
+"""Files of one copy whose names in a folder are remembered."""
 
 
 class WrittenFiles:
@@ -27,22 +30,27 @@ class WrittenFiles:
         span = Span()
         span.first, span.last = index, index + 1
         written = StdinSource([span], source)
+        # A target may be a folder. What a file there is called is in the URL, in the path behind a host, or in that of
+        # the file that is copied.
+        fetched = program.operands if "network" in program.categories else ()
+        inside = {_name(word): written for word in fetched if ":" in word}
         if program.name in _COPY and program.operands:
             written = self.source(program.operands[0], base) or written
-        # What a download without a name is called is in its URL; its target is then the folder.
-        names = [_name(word) for word in program.operands if "://" in word] if "network" in program.categories else ()
+            inside = {_name(word): self.source(word, base) or written for word in program.operands[:_MOST_COPIED]}
         for target in targets:
             self.sources[_key(target, base)] = written
-            for name in names:
-                self.sources[_key(f"{target}/{name}", base)] = written
+            for name, one in islice(inside.items(), _MOST_COPIED):
+                self.sources[_key(f"{target}/{name}", base)] = one
 
     def source(self, path: str, base: str | None) -> StdinSource | None:
         """Return the programs that have written a file, None if none has."""
         return self.sources.get(_key(path, base)) if self.sources else None
 
 
-def _name(url: str) -> str:
-    return url.partition("?")[0].partition("#")[0].rstrip("/").rpartition("/")[2]
+def _name(source: str) -> str:
+    """Return what a copy of an URL, of a path behind a host, or of a file is called in a folder."""
+    path = source.partition("?")[0].partition("#")[0] if "://" in source else source
+    return path.rstrip("/").rpartition("/")[2].rpartition(":")[2]
 
 
 def _key(path: str, base: str | None) -> str:
