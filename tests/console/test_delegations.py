@@ -123,10 +123,12 @@ def test_nothing_that_an_agent_writes_can_run_or_break_the_page(world, shop, sig
         )
     )
     for job, found in ((nested, "the-innermost"), (long, "Look:"), (evil, "Look:")):
-        ended(server, job)
+        end = ended(server, job)
+        assert end["state"] == "completed", end["error"]
         signed_in.goto(f"/ui/delegations/{job}?beside=none")
         signed_in.locator("[data-state=completed]").first.wait_for()
-        card = signed_in.locator("[data-source=agent]").first
+        # What the runner says of the workspace, where it says something, is a card of its own in front of the agent's.
+        card = signed_in.locator("[data-source=agent]", has_text=found).first
         card.get_by_text(found).first.wait_for()
         assert card.locator("script, img, iframe, style, [onclick], [href^='javascript:'], [href^='/']").count() == 0
         assert signed_in.evaluate("() => window.hacked === undefined")

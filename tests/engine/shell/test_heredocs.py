@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 import subprocess
 
 import pytest
@@ -69,6 +70,8 @@ BODIES = [
     "a\\", "$", "5$ $.", "<<A", "echo hidden", '${y:-"v"}', "$((1+2))", "$'a'", "", " A", "A ", "\tC", "'", '"', "\\", "x) y",
     "$(case x in x) echo;; esac)",
 ]  # fmt: skip
+PIPES = frozenset([" | ", " |\n"])
+USES_FILE = re.compile(r"(?:^|\s)o(?:\s|\Z)")
 ENDS = ["A", "B", "A", "B", "\tC", "C", "D E", "F"]
 
 
@@ -79,7 +82,10 @@ def texts(seed):
         for _ in range(rnd.randint(1, 4)):
             line = rnd.choice(COMMANDS)
             for _ in range(rnd.randint(0, 2)):
-                line += rnd.choice(OPERATORS) + rnd.choice(COMMANDS)
+                operator, command = rnd.choice(OPERATORS), rnd.choice(COMMANDS)
+                # Two commands of a pipeline run at the same time: what one reads of the other's file is chance.
+                at_once = operator in PIPES and USES_FILE.search(line) and USES_FILE.search(command)
+                line += (" && " if at_once else operator) + command
             lines.append(line)
             for _ in range(rnd.randint(0, 3)):
                 lines += [*rnd.choices(BODIES, k=rnd.randint(0, 3)), rnd.choice(ENDS)]
