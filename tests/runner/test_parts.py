@@ -241,6 +241,24 @@ def test_a_path_in_a_list_is_named_too():
     assert named_paths({"paths": ["../x", 1, ""], "file_path": "a"}) == ["a", "../x"]
 
 
+async def test_snapshots_wait_for_each_other_and_for_a_person_who_uses_git_meanwhile(repository, tmp_path, monkeypatch):
+    trees = Worktrees(tmp_path / "trees", keep=20, days=1)
+    (repository / "a.txt").write_text("not committed\n")
+    lock = repository / ".git" / "index.lock"
+    lock.touch()
+    waits = []
+
+    async def wait(seconds):
+        waits.append(seconds)
+        if len(waits) == 2:
+            lock.unlink()
+
+    monkeypatch.setattr("baton.runner.worktrees.asyncio.sleep", wait)
+    made = await asyncio.gather(*(trees.make(repository, f"job.{number}") for number in range(8)))
+    assert {(tree.folder / "a.txt").read_text() for tree in made} == {"not committed\n"}
+    assert len(waits) == 2
+
+
 async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(repository, tmp_path):
     trees = Worktrees(tmp_path / "trees", keep=5, days=1)
     (repository / "a.txt").write_text("not committed\n")

@@ -19,6 +19,8 @@ LARGEST_DIFF = 96 * 1024
 _AUTHOR = ("-c", "user.name=Baton", "-c", "user.email=baton@localhost", "-c", "commit.gpgSign=false")
 _MOST_NOTES = 5
 _DAY_S = 86_400
+_TRIES, _PAUSE_S = 5, 0.2
+"""How often, and with how long a pause in seconds, git is asked for a snapshot while something else has locked the index."""
 
 
 class NoWorktree(Exception):
@@ -78,8 +80,10 @@ class Worktrees:
             head = await line(workspace, "rev-parse", "--verify", "HEAD^{commit}")
             prefix = await line(workspace, "rev-parse", "--show-prefix")
             repository = Path(await line(workspace, "rev-parse", "--show-toplevel"))
-            base, note = await _start(workspace, head, uncommitted)
-            async with self._one:
+            async with (
+                self._one
+            ):  # two at a time are in each other's way: git locks the index, and lists worktrees in a file
+                base, note = await _start(workspace, head, uncommitted)
                 await git(workspace, "worktree", "add", "--detach", "--quiet", str(top), base)
             git_dir = Path(await line(top, "rev-parse", "--absolute-git-dir"))
         except GitError as error:
@@ -258,7 +262,7 @@ async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[
     if uncommitted == "leave" or not changed:
         return head, f"{found}; the job starts from the last commit, without them"
     try:
-        stash = await line(workspace, *_AUTHOR, "stash", "create")
+        stash = await _stash(workspace)
     except GitError as error:
         raise NoWorktree(f"{found}, of which git makes no snapshot: {error}") from None
     if not stash:  # the files were only touched
@@ -268,3 +272,12 @@ async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[
     return snapshot, f"{found}; the job works on a snapshot of the changed ones" + (
         "; new ones are not in it" if new else ""
     )
+
+
+async def _stash(workspace: Path) -> str:
+    """Return the commit of a stash of the workspace's changes, "" if there are none; a person's own git may lock the index meanwhile."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(GitError):
+            return await line(workspace, *_AUTHOR, "stash", "create")
+        await asyncio.sleep(_PAUSE_S)
+    return await line(workspace, *_AUTHOR, "stash", "create")
