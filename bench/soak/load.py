@@ -44,15 +44,19 @@ class Http:
         self._token = f"Authorization: Bearer {token}\r\n" if token else ""
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
-    async def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-        """Send one request; gives status and body.
+    async def request(self, method: str, path: str, body: bytes = b"", *, anew: bool = False) -> tuple[int, bytes]:
+        """Send one request, `anew` on a connection of its own; return status and body.
 
         Raises:
             OSError, EOFError: the connection broke before the answer was whole.
         """
         while self._idle and (self._idle[-1][0].at_eof() or self._idle[-1][1].is_closing()):
             self._idle.pop()[1].close()
-        link = self._idle.pop() if self._idle else await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 24)
+        link = (
+            self._idle.pop()
+            if self._idle and not anew
+            else await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 24)
+        )
         reader, writer = link
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{self._token}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         try:
@@ -147,23 +151,23 @@ class Load:
                 self.seen.wrong.append(f"{session}: {call} came back as {answer['modifiedInput']}")
 
     async def _ask(self, session: str, call: dict[str, Any]) -> dict[str, Any] | None:
-        """Ask once, and once more when the connection broke, as the shim's retry does; both within one budget."""
+        """Ask once, and again when the connection broke, on a new one as the shim's retry does; all within one budget."""
         use = f"{session}-{next(_numbers)}"
         body = json.dumps({"session_id": session, "tool_use_id": use, "project": session} | call).encode()
-        began, late_s = time.monotonic(), self._late_s
+        began, late_s, why = time.monotonic(), self._late_s, ""
         self.seen.calls += 1
         for attempt in range(_ATTEMPTS):
             try:
                 async with asyncio.timeout(self.patience_s):
-                    status, text = await self._http.request("POST", "/pre-tool-use", body)
-            except (OSError, EOFError):
+                    status, text = await self._http.request("POST", "/pre-tool-use", body, anew=attempt > 0)
+            except (OSError, EOFError) as error:  # a timeout is an OSError too
+                why = repr(error)
                 self.seen.retried += attempt == 0
                 continue
-            except TimeoutError:
-                break
             now = time.monotonic()
             self.seen.slowest_s = max(self.seen.slowest_s, now - began - (self._late_s - late_s))
             if status != 200:
+                why = f"status {status}"
                 break
             answer: dict[str, Any] = json.loads(text)
             self.seen.ids.add(answer["decision_id"])
@@ -172,5 +176,5 @@ class Load:
                 self.seen.causes.update(answer["degraded"])
                 self.seen.last_degraded_at = now
             return answer
-        self.seen.unanswered.append(use)
+        self.seen.unanswered.append(f"{use}: {why}")
         return None
