@@ -37,8 +37,10 @@ class WrittenFiles:
         if program.name in _COPY and program.operands:
             written = self.source(program.operands[0], base) or written
             inside = {_name(word): self.source(word, base) or written for word in program.operands[:_MOST_COPIED]}
+        targets = list(targets)
         for target in targets:
             self.sources[_key(target, base)] = written
+        for target in targets[-1:]:  # where files are copied to is named last
             for name, one in islice(inside.items(), _MOST_COPIED):
                 self.sources[_key(f"{target}/{name}", base)] = one
 
