@@ -46,6 +46,7 @@ def test_a_person_signs_in_with_their_account_and_is_back_where_they_were(world,
         assert (session["httpOnly"], session["sameSite"]) == (True, "Strict")
         page.get_by_role("button", name="Sign out").click()
         page.get_by_role("heading", name="Sign in to Baton").wait_for()
+        page.goto("about:blank")
         page.troubles.clear()  # what was asked for before signing in was refused
 
 

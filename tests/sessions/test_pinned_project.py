@@ -64,7 +64,8 @@ def test_the_other_project_is_recorded_shown_and_counted(shop):
         assert (record["project"], record["degraded"]) == ("acme/shop", ["project"])
         past = until(lambda: (r := admin.get("/sessions/visible")).status_code == 200 and r.json())["past"]
         assert (past["project"], past["other_project"]) == ("acme/shop", "/repo")
-        assert admin.get("/status").json()["degraded"]["project"] >= 1
+        # Each of two workers has counts of its own, and sums them up now and then.
+        until(lambda: admin.get("/status").json()["degraded"].get("project", 0) >= 1)
 
 
 @pytest.mark.parametrize("between", ["session-end", "session-start", "nothing"])
