@@ -23,19 +23,19 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.http import problems
 from baton.kernel.http.features import Features
-from baton.kernel.http.hot_routes import HotFastAPI, HotRoute, StartFailed
+from baton.kernel.http.guards.origin_guard import Guard
 from baton.kernel.http.lifecycle import Lifecycle
-from baton.kernel.http.origin_guard import Guard
 from baton.kernel.http.peer import PeerLooks
-from baton.kernel.http.route_index import RouteIndex
+from baton.kernel.http.serving.hot_routes import HotFastAPI, HotRoute, StartFailed
+from baton.kernel.http.serving.route_index import RouteIndex
 from baton.kernel.kernel import Kernel
 from baton.kernel.redis.client import Redis
 from baton.modes.feature import build as build_modes
 from baton.operate.backing import MENDABLE, backing
 from baton.operate.feature import build as build_operate
 from baton.operate.openapi import document
-from baton.people.browser_sessions import BrowserSessions
-from baton.people.browser_sessions_api import SIGN_IN_CALL, SIGN_IN_PATH
+from baton.people.browser_sessions.api import SIGN_IN_CALL, SIGN_IN_PATH
+from baton.people.browser_sessions.service import BrowserSessions
 from baton.people.feature import build as build_people
 from baton.people.oidc.api import BEGIN_CALL, FINISH_CALL
 from baton.people.rate_limits import Limits

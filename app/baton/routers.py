@@ -24,14 +24,18 @@ from baton.operate.live import api as live
 from baton.operate.openapi import docs_api
 from baton.operate.retention import api as retention_api
 from baton.operate.user_data import api as user_data_api
-from baton.people import browser_sessions_api, teams_api, terminal_codes_api, tokens_api, users_api
+from baton.people import teams_api, terminal_codes_api, tokens_api, users_api
+from baton.people.browser_sessions import api as browser_sessions_api
 from baton.people.oidc import api as account_sign_in
 from baton.policies import agent_tables_api, drafts_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.analytics import latency_api
 from baton.records.replay import api as replay
-from baton.records.review import audit_api, decision_counts_api, decisions_api, delegation_share_api, wrong_blocks_api
+from baton.records.review import audit_api, decisions_api
 from baton.records.review import stream_api as decision_stream_api
+from baton.records.review.decision_counts import api as decision_counts_api
+from baton.records.review.delegation_share import api as delegation_share_api
+from baton.records.review.wrong_blocks import api as wrong_blocks_api
 from baton.route.feedback import api as route_feedback
 from baton.route.feedback import quality_api
 from baton.route.llm import breakers_api

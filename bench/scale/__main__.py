@@ -19,7 +19,7 @@ from typing import Any
 from baton.engine.call.principal import Principal
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, database_url, driver_target
-from baton.kernel.base.time_buckets import Bucket
+from baton.kernel.base.time.time_buckets import Bucket
 from baton.operate import migrate
 from baton.operate.costs import store as costs_store
 from baton.operate.retention import service as retention
@@ -35,9 +35,10 @@ from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
 from baton.records.replay.service import Replay, Summary
-from baton.records.review import decision_counts_store, delegation_share_store
-from baton.records.review.decision_counts_store import CountGroup
-from baton.records.review.delegation_groups import By, GroupFilter
+from baton.records.review.decision_counts import store as decision_counts_store
+from baton.records.review.decision_counts.store import CountGroup
+from baton.records.review.delegation_share import store as delegation_share_store
+from baton.records.review.delegation_share.groups import By, GroupFilter
 from baton.shared import packaged
 from bench.scale.fill import END, fill
 from tests.support.postgres import Postgres

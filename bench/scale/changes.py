@@ -25,14 +25,15 @@ from baton.kernel.redis.client import Redis
 from baton.modes import store as modes_store
 from baton.modes.service import Modes
 from baton.operate import migrate
-from baton.people import tokens_store, users_store
 from baton.people.directory import User
+from baton.people.stores import tokens as tokens_store
+from baton.people.stores import users as users_store
 from baton.people.tokens import Tokens, made
 from baton.people.users import Users
-from baton.policies import layers_store
 from baton.policies.in_force import KIND as POLICIES
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
+from baton.policies.stores import layers as layers_store
 from baton.route.rosters import store as rosters_store
 from baton.route.rosters.agents import digest_of
 from baton.route.rosters.in_force import RoutingRosters

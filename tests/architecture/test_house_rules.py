@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,12 @@ def test_no_file_grows_into_a_hall_of_everything():
     assert not found, listed(found, "split it, or give its reason in LARGE")
 
 
+def test_no_folder_holds_more_than_a_reader_takes_in():
+    folders = Counter(str(path.parent.relative_to(ROOT)) for path in SOURCES if path.name != "__init__.py")
+    found = {name: modules for name, modules in folders.items() if modules > 16}
+    assert not found, listed(found, "give an idea of several modules a folder of its own")
+
+
 def test_each_module_says_what_it_is_for():
     modules = [path for path in SOURCES if path.name != "__init__.py"]
     docs = {str(path.relative_to(ROOT)): ast.get_docstring(ast.parse(path.read_text())) for path in modules}
@@ -86,7 +93,7 @@ def test_only_the_settings_read_the_environment():
         if re.search(r"\bos\.(environ|getenv)\b", path.read_text())
         and not {"cli", "local", "runner", "mcp", "serve"} & set(path.parts)
     }
-    readers.discard("app/baton/engine/code/languages/python_names.py")  # names them, as what an agent's code may read
+    readers.discard("app/baton/engine/code/languages/names/python.py")  # names them, as what an agent's code may read
     assert readers <= {"app/baton/kernel/base/settings.py"}, "an operator must find every setting in one place"
 
 

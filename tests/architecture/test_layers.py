@@ -18,11 +18,11 @@ SEEDED = {
     "floors": [
         ("baton.kernel.base.errors", "baton.people.users"),
         ("baton.people.users", "baton.modes.service"),
-        ("baton.people.users", "baton.events.emission"),
+        ("baton.people.users", "baton.events.emitting.emission"),
         ("baton.events.courier", "baton.clients.event"),
         ("baton.context.feature", "baton.route.feature"),
         ("baton.decide.service", "baton.operate.health"),
-        ("baton.engine.call.places", "baton.kernel.base.clock"),
+        ("baton.engine.call.places.places", "baton.kernel.base.time.clock"),
         ("baton.records.feature", "baton.main"),
         ("baton.policies.layers", "baton.clients.dialects.codex"),
     ],
@@ -38,8 +38,8 @@ SEEDED = {
         ("baton.records.pipeline.store", "baton.records.review.audit"),
         ("baton.records.analytics.latency", "baton.records.review.audit"),
     ],
-    "the drain starts without SQLAlchemy and Pydantic": [("baton.events.emission", "baton.kernel.base.sql")],
-    "delegate": [("baton.delegate.core.jobs_store", "baton.delegate.jobs.service")],
+    "the drain starts without SQLAlchemy and Pydantic": [("baton.events.emitting.emission", "baton.kernel.base.sql")],
+    "delegate": [("baton.delegate.core.stores.jobs", "baton.delegate.jobs.service")],
     "route": [("baton.route.llm.client", "baton.route.pipeline.stage"), ("baton.route.rosters.service", "baton.route.feedback.service")],
     "context": [
         ("baton.context.patterns.service", "baton.context.compliance.service"),
@@ -94,12 +94,12 @@ def stores_of_apis(graph):
         (api, imported)
         for api in apis
         for imported in graph.find_modules_directly_imported_by(api)
-        if imported.endswith((".store", "_store", ".tables"))
+        if imported.endswith((".store", "_store", ".tables")) or ".stores." in imported
     }
 
 
 def test_api_modules_import_no_store(graph):
     assert stores_of_apis(graph) == set()
-    broken, seeded = deepcopy(graph), ("baton.delegate.jobs.api", "baton.delegate.core.jobs_store")
+    broken, seeded = deepcopy(graph), ("baton.delegate.jobs.api", "baton.delegate.core.stores.jobs")
     broken.add_import(importer=seeded[0], imported=seeded[1])
     assert stores_of_apis(broken) == {seeded}

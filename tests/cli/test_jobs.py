@@ -12,7 +12,7 @@ from baton.cli.jobs import result
 from baton.cli.jobs.result import state_folder
 from baton.delegate.jobs.arguments import ARGUMENTS
 from baton.local.server import ApiError
-from baton.runner.worktrees import Worktrees
+from baton.runner.worktrees.worktrees import Worktrees
 from tests.delegate.jobs.test_api import POLL, tell
 from tests.runner.conftest import git
 from tests.support.server import until

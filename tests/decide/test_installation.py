@@ -6,7 +6,7 @@ import pytest
 
 import baton
 from baton.decide.installation import Installation
-from baton.engine.call.places import installed_paths, server_numbers
+from baton.engine.call.places.places import installed_paths, server_numbers
 from baton.kernel.base.settings import Settings
 from tests.support.server import until
 

@@ -12,7 +12,7 @@ from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
 from baton.events.courier import Courier, CourierOrder
-from baton.events.emission import Events, natural_id
+from baton.events.emitting.emission import Events, natural_id
 from baton.events.payloads.sessions import SessionStarted
 from baton.events.redis_streams import bus, outbox
 from baton.events.redis_streams.bus import Bounds, Bus, Publication

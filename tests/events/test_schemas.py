@@ -12,7 +12,7 @@ import pytest
 
 from baton.engine.call.principal import Principal
 from baton.events.cloud_event import enveloped
-from baton.events.emission import pack
+from baton.events.emitting.emission import pack
 from baton.events.payloads.base import Payload
 from baton.events.redis_streams.outbox import Emission
 from baton.events.schemas import asyncapi, schema

@@ -16,9 +16,9 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.main import _build, _kernel, create_app
 from baton.people.users import Users
-from baton.policies import layers_store
 from baton.policies.in_force import KIND, PREPARE_S, Policies
 from baton.policies.layers import PolicyLayers, Where
+from baton.policies.stores import layers as layers_store
 from baton.shared import policy_folders
 
 ANN = Principal(team="payments", user="ann")

@@ -13,9 +13,9 @@ from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PoliciesRefus
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.people.users import Users
-from baton.policies import unlocks_store as store
 from baton.policies.in_force import KIND, Policies
 from baton.policies.layers import PolicyLayers, Where
+from baton.policies.stores import unlocks as store
 from baton.policies.unlocks import Unlocks
 from baton.shared import policy_folders
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from baton.runner import worktrees
+from baton.runner.worktrees import worktrees
 from tests.runner.conftest import ended, happens
 from tests.support.processes import children, is_gone
 from tests.support.samples import one_in

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from baton.delegate.core.tables import JOBS, RunnerRow
+from baton.delegate.core.stores.tables import JOBS, RunnerRow
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.mcp.client import standing

@@ -16,7 +16,7 @@ from baton.runner.job import Job
 from baton.runner.permissions import Permissions, named_paths, with_locations
 from baton.runner.progress import Progress
 from baton.runner.wire import Lease, LeaseLost, Link, PermissionAnswer, Refused, Server
-from baton.runner.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
+from baton.runner.worktrees.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
 from baton.shared.providers import PROVIDERS
 from tests.runner.conftest import git
 
@@ -253,7 +253,7 @@ async def test_snapshots_wait_for_each_other_and_for_a_person_who_uses_git_meanw
         if len(waits) == 2:
             lock.unlink()
 
-    monkeypatch.setattr("baton.runner.worktrees.asyncio.sleep", wait)
+    monkeypatch.setattr("baton.runner.worktrees.worktrees.asyncio.sleep", wait)
     made = await asyncio.gather(*(trees.make(repository, f"job.{number}") for number in range(8)))
     assert {(tree.folder / "a.txt").read_text() for tree in made} == {"not committed\n"}
     assert len(waits) == 2

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from baton.runner import results
-from baton.runner.results import ApplyRefused, Results
-from baton.runner.worktrees import Worktrees
+from baton.runner.worktrees import results
+from baton.runner.worktrees.results import ApplyRefused, Results
+from baton.runner.worktrees.worktrees import Worktrees
 from tests.runner.conftest import ended, git
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from baton.runner import files, worktrees
+from baton.runner import files
 from baton.runner.agents.process import ProcessTree
-from baton.runner.worktrees import Worktrees
+from baton.runner.worktrees import worktrees
+from baton.runner.worktrees.worktrees import Worktrees
 from tests.runner.conftest import ended, git
 from tests.support.samples import one_in
 

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from baton.delegate.core import jobs_store
 from baton.delegate.core.job import Job
+from baton.delegate.core.stores import jobs as jobs_store
 from baton.people.row_scope import RowScope
 from baton.records.pipeline import store
-from baton.records.review import delegation_share_store
-from baton.records.review.delegation_groups import GroupFilter
+from baton.records.review.delegation_share import store as delegation_share_store
+from baton.records.review.delegation_share.groups import GroupFilter
 from baton.sessions import activity_store
 from tests.sessions.test_activity import NOON, at
 from tests.support.records import record

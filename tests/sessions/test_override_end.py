@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base import clock
 from baton.kernel.base.errors import NotFound
+from baton.kernel.base.time import clock
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.people.users import Users

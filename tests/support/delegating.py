@@ -3,9 +3,9 @@
 from contextlib import AsyncExitStack
 
 from baton.delegate import feature
-from baton.delegate.core import events_store
-from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import JobFilter, JobSpec
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores import jobs
 from baton.delegate.runners.permissions import PermissionRequest
 from baton.delegate.runners.progress import Finish, RunnerEvent, Usage
 from baton.delegate.runners.service import LeaseClaim, Poll

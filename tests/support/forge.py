@@ -181,7 +181,7 @@ def _become(order):
 def _import_all():
     """Import what a server does, and what it would import only when it runs."""
     for name in (
-        *("baton.main", "baton.kernel.http.server", "baton.kernel.base.logs", "baton.cli.app"),
+        *("baton.main", "baton.kernel.http.serving.server", "baton.kernel.base.logs", "baton.cli.app"),
         *("baton.serve.people_listener", "baton.serve.workers"),
         *("anyio._backends._asyncio", "httpcore2", "uvicorn.lifespan.on", "uvicorn.loops.uvloop"),
     ):

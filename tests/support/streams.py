@@ -15,7 +15,7 @@ class Reader:
 
     def __init__(self, server, user=None, after="", headers=None, path="/decisions/stream", **query):
         self.events, self.last, self.status = [], after, None
-        self._socket = None
+        self._socket, self._told = None, False
         if headers is None:
             with server.client(**({"Baton-User": user} if user else {})) as client:
                 headers = dict(client.headers)
@@ -24,7 +24,7 @@ class Reader:
             headers["Last-Event-ID"] = after
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
-        until(lambda: self.last != after or self.ended())
+        until(lambda: self._told or self.ended())
 
     def _read(self):
         event = {}
@@ -43,6 +43,7 @@ class Reader:
                 if "data" in event:
                     self.events.append((event["id"], event["event"], json.loads(event["data"])))
                 self.last = event.get("id", self.last)
+                self._told = True
                 event = {}
 
     def close(self):

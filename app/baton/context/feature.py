@@ -26,7 +26,7 @@ from baton.context.utilization.injections import Injections
 from baton.context.utilization.switches import BUILT_IN, SourceSwitches
 from baton.context.utilization.usage import ContextUsage
 from baton.engine.call.principal import Principal
-from baton.events.emission import Emitter
+from baton.events.emitting.emission import Emitter
 from baton.events.topics import full_names
 from baton.kernel.kernel import Kernel
 from baton.policies.in_force import Policies

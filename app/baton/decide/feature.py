@@ -14,7 +14,7 @@ from baton.decide.installation import Installation
 from baton.decide.service import PreToolUse
 from baton.decide.session_events_api import SessionEventsEndpoint
 from baton.decide.start_patterns import StartPatterns
-from baton.kernel.http.hot_routes import HotRoute
+from baton.kernel.http.serving.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
 from baton.people.callers import CallerReader

@@ -8,10 +8,10 @@ import msgspec
 from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import Record
 from baton.events.cloud_event import enveloped
-from baton.events.from_records import of_record, of_report
+from baton.events.emitting.from_records import of_record, of_report
+from baton.events.emitting.session_tally import SessionTally
 from baton.events.redis_streams.bus import Bounds, Bus, Publication
 from baton.events.redis_streams.outbox import BATCH, FIELD, Emission, Outbox
-from baton.events.session_tally import SessionTally
 from baton.events.sinks.sinks import SinksOrder
 from baton.events.topics import BY_NAME, full_names
 from baton.kernel.base.pause import pause

@@ -3,7 +3,7 @@
 import msgspec
 
 from baton.events.catalogue import TopicCatalogue
-from baton.events.emission import NO_EVENTS, Emitter, Events
+from baton.events.emitting.emission import NO_EVENTS, Emitter, Events
 from baton.events.reading import EventReader
 from baton.events.stats import EventStats
 from baton.events.webhooks.service import Webhooks

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from baton.events.emission import Emitter, Events
+from baton.events.emitting.emission import Emitter, Events
 from baton.events.redis_streams import bus
 from baton.events.redis_streams.outbox import Outbox
 from baton.kernel.redis.client import Redis, RedisUnavailable

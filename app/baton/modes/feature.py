@@ -2,7 +2,7 @@
 
 import msgspec
 
-from baton.events.emission import Emitter
+from baton.events.emitting.emission import Emitter
 from baton.kernel.kernel import Kernel
 from baton.modes.listing import ModeList
 from baton.modes.service import Modes

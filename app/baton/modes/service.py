@@ -9,7 +9,7 @@ import msgspec
 
 from baton.engine.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
 from baton.engine.call.principal import Principal
-from baton.events.emission import NO_EVENTS, Emitter
+from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads.tools import ModeChanged
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import PersonRequired, StoreUnavailable

@@ -6,7 +6,7 @@ from baton.clients.last_heard_store import ClientRow
 from baton.context.codemap.store import CodeMapFileRow, CodeMapRow
 from baton.context.patterns.store import PatternRow
 from baton.context.utilization.store import ContextDayRow
-from baton.delegate.core.tables import (
+from baton.delegate.core.stores.tables import (
     JOBS,
     JobEventRow,
     JobPermissionRow,
@@ -20,16 +20,16 @@ from baton.kernel.changes.leadership import LeadershipRow
 from baton.kernel.changes.numbers import ChangedObjectRow, ChangeRow
 from baton.kernel.changes.organisation_settings import OrganisationSettingRow
 from baton.modes.store import ModeSettingRow
-from baton.people.browser_sessions_store import BrowserSessionRow
-from baton.people.tokens_store import TokenRow
-from baton.people.users_store import ProjectRow, TeamRow, UserRow
-from baton.policies.layers_store import PolicyLayerRow
-from baton.policies.revisions_store import PolicyRevisionRow
-from baton.policies.unlocks_store import PolicyUnlockRow
+from baton.people.browser_sessions.store import BrowserSessionRow
+from baton.people.stores.tokens import TokenRow
+from baton.people.stores.users import ProjectRow, TeamRow, UserRow
+from baton.policies.stores.layers import PolicyLayerRow
+from baton.policies.stores.revisions import PolicyRevisionRow
+from baton.policies.stores.unlocks import PolicyUnlockRow
 from baton.records.analytics.hook_failures_store import HookFailureRow
 from baton.records.columns.tables import COLUMNS, SUMMED
 from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow, DecisionTotalRow
-from baton.records.review.wrong_blocks_store import WrongBlockRow
+from baton.records.review.wrong_blocks.store import WrongBlockRow
 from baton.route.feedback.fits_store import RoutingFitRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.route.rosters.store import RoutingRosterRow

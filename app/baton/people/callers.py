@@ -14,8 +14,8 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.features import of
-from baton.kernel.http.hot_routes import ARRIVED
 from baton.kernel.http.peer import PERSON, PROVEN
+from baton.kernel.http.serving.hot_routes import ARRIVED
 from baton.people.permissions import require
 from baton.people.terminal_codes import TerminalCodes
 from baton.people.tokens import Tokens

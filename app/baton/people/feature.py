@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from baton.kernel.kernel import Kernel
-from baton.people.browser_sessions import BrowserSessions
+from baton.people.browser_sessions.service import BrowserSessions
 from baton.people.callers import CallerReader
 from baton.people.oidc.service import AccountSignIn
 from baton.people.terminal_codes import TerminalCodes

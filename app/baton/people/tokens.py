@@ -15,9 +15,9 @@ from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailab
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
-from baton.people import tokens_store as store
 from baton.people.directory import Token, User
 from baton.people.permissions import ROLES, Role, covers, require
+from baton.people.stores import tokens as store
 from baton.people.users import Users, check_name
 
 KIND = "tokens"

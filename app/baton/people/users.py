@@ -15,9 +15,9 @@ from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import Change
 from baton.kernel.http.etags import check_if_match
-from baton.people import users_store as store
 from baton.people.directory import Directory, Project, Team, User
 from baton.people.permissions import CONSOLE_ROLES, covers, require
+from baton.people.stores import users as store
 
 T = TypeVar("T", User, Team, Project)
 KIND = "users"

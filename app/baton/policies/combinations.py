@@ -11,7 +11,7 @@ from baton.engine.call.principal import Principal
 from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, unlocked
 from baton.engine.policy.rules.layers import Layer
 from baton.engine.policy.rules.locks import Unlock
-from baton.policies.unlocks_store import StoredUnlock
+from baton.policies.stores.unlocks import StoredUnlock
 
 KEPT = 1_024
 """Combinations that are kept ready; the one that was made first is dropped for another."""

@@ -19,12 +19,14 @@ from baton.engine.text import masking
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.policies import layers_store, revisions_store, unlocks_store
 from baton.policies.combinations import UNLOCK, Combinations, InForce, Key, fitting
 from baton.policies.layer_rights import may_read, place_of
 from baton.policies.layer_versions import StoredLayer
-from baton.policies.revisions_store import Revision
-from baton.policies.unlocks_store import StoredUnlock
+from baton.policies.stores import layers as layers_store
+from baton.policies.stores import revisions as revisions_store
+from baton.policies.stores import unlocks as unlocks_store
+from baton.policies.stores.revisions import Revision
+from baton.policies.stores.unlocks import StoredUnlock
 from baton.shared import policy_folders as policy_files
 
 __all__ = ["InForce", "Policies", "PoliciesStatus"]

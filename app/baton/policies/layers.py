@@ -21,10 +21,10 @@ from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import Change
 from baton.kernel.http.etags import check_if_match
 from baton.people.users import Users
-from baton.policies import layers_store
 from baton.policies.in_force import KIND, ORGANISATION, Policies, as_layer
 from baton.policies.layer_rights import may_read, require_write
 from baton.policies.layer_versions import LayerVersion, StoredLayer
+from baton.policies.stores import layers as layers_store
 
 T = TypeVar("T")
 _AWAY = "the policies cannot be read or changed now; nothing was changed, try again"

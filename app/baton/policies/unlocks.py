@@ -13,9 +13,9 @@ from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.changes.announce import Changes
 from baton.people.permissions import require
 from baton.people.users import Users
-from baton.policies import unlocks_store as store
 from baton.policies.in_force import KIND, Policies
-from baton.policies.unlocks_store import StoredUnlock
+from baton.policies.stores import unlocks as store
+from baton.policies.stores.unlocks import StoredUnlock
 
 LONGEST = timedelta(days=30)
 """Longest time that a rule may be unlocked for."""

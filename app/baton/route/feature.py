@@ -8,8 +8,8 @@ import msgspec
 from baton.clients.last_heard import ClientActivity
 from baton.context.feature import ContextFeature
 from baton.engine.call.principal import Principal
-from baton.events.emission import Emitter
-from baton.kernel.http.hot_routes import HotRoute
+from baton.events.emitting.emission import Emitter
+from baton.kernel.http.serving.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
 from baton.people.callers import CallerReader
 from baton.policies.agent_tables import AgentTables

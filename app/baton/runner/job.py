@@ -15,11 +15,9 @@ from baton.runner.agents.claude_print import ClaudePrint
 from baton.runner.agents.driving import NO_THREAD, AgentError, Driver, Task, ThreadLost, with_recap
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.tools import tool_server
-from baton.runner.agents.updates import Answer, text_of
+from baton.runner.agents.updates import Answer, text_of, words
 from baton.runner.config import Provider, RunnerConfig
 from baton.runner.environment import environment
-from baton.runner.job_updates import words
-from baton.runner.job_worktree import JobWorktree
 from baton.runner.outbox import Outbox, waits
 from baton.runner.permissions import Permissions
 from baton.runner.spool import Spool
@@ -34,7 +32,8 @@ from baton.runner.wire import (
     ServerAway,
     TokenRefused,
 )
-from baton.runner.worktrees import NoWorktree, Worktrees
+from baton.runner.worktrees.job_worktree import JobWorktree
+from baton.runner.worktrees.worktrees import NoWorktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
 LOOK_S = 1.0

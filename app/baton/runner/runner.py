@@ -18,8 +18,6 @@ from baton.runner.job import Job
 from baton.runner.notices import Notices
 from baton.runner.outbox import replay, waits
 from baton.runner.progress import Progress
-from baton.runner.result_actions import Outcome, action_of, perform
-from baton.runner.results import Results
 from baton.runner.spool import read_spools
 from baton.runner.wire import (
     WAIT_S,
@@ -33,7 +31,9 @@ from baton.runner.wire import (
     ServerAway,
     TokenRefused,
 )
-from baton.runner.worktrees import Worktrees
+from baton.runner.worktrees.result_actions import Outcome, action_of, perform
+from baton.runner.worktrees.results import Results
+from baton.runner.worktrees.worktrees import Worktrees
 
 VERSION = version("baton")
 FULL_WAIT_S = 1

@@ -40,7 +40,7 @@ def serve() -> None:
         )
         raise typer.Exit(1) from None
 
-    from baton.kernel.http.server import run
+    from baton.kernel.http.serving.server import run
     from baton.main import create_app
     from baton.serve.people_listener import at_a_persons_terminal, people_listener, show_code, show_link, shows_codes
     from baton.serve.workers import START_FAILED, supervise

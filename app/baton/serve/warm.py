@@ -13,7 +13,7 @@ def warm() -> None:
     import baton.main  # noqa: F401 - to have it imported
     from baton.engine.policy.load import load
     from baton.engine.policy.rules.layers import Layer
-    from baton.kernel.http.outbound_tls import outbound_tls
+    from baton.kernel.http.guards.outbound_tls import outbound_tls
     from baton.shared import policy_folders
 
     load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])

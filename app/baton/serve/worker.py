@@ -35,7 +35,7 @@ def main() -> None:
     warm_politely()
     from baton.kernel.base.logs import configure
     from baton.kernel.base.settings import Settings
-    from baton.kernel.http.server import run
+    from baton.kernel.http.serving.server import run
     from baton.main import create_app
 
     settings = Settings()

@@ -12,7 +12,7 @@ import msgspec
 
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.base.settings import Settings
-from baton.kernel.http.server import GRACE_S
+from baton.kernel.http.serving.server import GRACE_S
 from baton.operate.backing import MENDABLE, backing
 from baton.serve import worker_metrics
 from baton.serve.worker import READY, Order

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, ColumnElement, Select, Table, case, cast, fun
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import ENDED_STATES
-from baton.delegate.core.tables import JOBS
+from baton.delegate.core.stores.tables import JOBS
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
 from baton.engine.call.record import LONGEST_ID
 from baton.kernel.base.storable import storable

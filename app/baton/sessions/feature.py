@@ -5,7 +5,7 @@ import msgspec
 from baton.clients.inventories import Inventories
 from baton.clients.session_projects import SessionProjects
 from baton.delegate.jobs.costs.prices import parse_prices
-from baton.events.emission import Emitter
+from baton.events.emitting.emission import Emitter
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes

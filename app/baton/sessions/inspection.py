@@ -9,15 +9,15 @@ from baton.delegate.jobs.costs.prices import Price, price_of_call
 from baton.engine.call.modes import Mode
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time.periods import start_of
 from baton.kernel.changes import audit_store
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.service import Modes
 from baton.people.permissions import require
 from baton.people.row_scope import row_scope
-from baton.records.review import delegation_share_store
-from baton.records.review.delegation_groups import FIRST, After, Group, GroupFilter
+from baton.records.review.delegation_share import store as delegation_share_store
+from baton.records.review.delegation_share.groups import FIRST, After, Group, GroupFilter
 from baton.sessions import activity_store
 from baton.sessions.activity import LIVE, SessionActivity, SessionAgent, tree_of
 from baton.sessions.activity_store import CallTokens, JobActivity, SessionKey

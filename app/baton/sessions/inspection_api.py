@@ -13,7 +13,7 @@ from baton.kernel.http.paging import Text, after, page
 from baton.modes.bodies import ModeModel
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.records.review.delegation_groups import After, Group
+from baton.records.review.delegation_share.groups import After, Group
 from baton.sessions.activity import LIVE, SessionActivity
 from baton.sessions.inspection import SessionAdmin, SessionFilter
 from baton.sessions.overrides.api import OverrideModel

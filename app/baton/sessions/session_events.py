@@ -15,7 +15,7 @@ from baton.engine.routing.local_answers import classify
 from baton.engine.routing.prompts import workflow_kind
 from baton.engine.text.masking import mask, mask_and_cut_bytes, mask_json
 from baton.events.content import bounded
-from baton.events.emission import Emitter, call_id, natural_id, session_entity
+from baton.events.emitting.emission import Emitter, call_id, natural_id, session_entity
 from baton.events.payloads.base import Ids, Payload
 from baton.events.payloads.sessions import (
     LONGEST_PROMPT,

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from baton.engine.routing.text import plain
 
 from baton.engine.routing.agent_files import AgentFileError, read
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import LONGEST_DESCRIPTION, split_examples
-from baton.engine.routing.text import plain
 from tests.corpus.routing.rosters_of import HERE, labelled, rosters
 
 NPM = {

@@ -2,9 +2,9 @@
 
 import pytest
 
-from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.states import JobStates, state_after
+from baton.delegate.core.stores import jobs
 from tests.support.delegating import ADA, Runner
 
 AFTER = [

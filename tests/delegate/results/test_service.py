@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from baton.delegate.core.tables import JobEventRow, RunnerCommandRow, RunnerRow
+from baton.delegate.core.stores.tables import JobEventRow, RunnerCommandRow, RunnerRow
 from baton.delegate.results.service import ResultOutcome
 from baton.kernel.base.errors import Conflict, Forbidden, NotFound, RunnerAway
 from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, running

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.delegate.core import jobs_store
 from baton.delegate.core.job import JobFilter, JobSpec
+from baton.delegate.core.stores import jobs as jobs_store
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, NotFound, Unauthenticated
 from baton.people.permissions import ROLES, TABLE, require

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from baton.delegate.core.tables import RunnerRow
+from baton.delegate.core.stores.tables import RunnerRow
 from baton.kernel.base.errors import LeaseLost
 from tests.support.delegating import ADA, Runner, chunks, report, running, told
 

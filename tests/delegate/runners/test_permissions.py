@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.delegate.core import permissions_store
+from baton.delegate.core.stores import permissions as permissions_store
 from baton.delegate.runners.permissions import may_answer
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Forbidden, LeaseLost, NotFound

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.delegate.core.tables import RunnerRow
+from baton.delegate.core.stores.tables import RunnerRow
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid
 from tests.support.delegating import ADA, BEA, BOB, Runner, World

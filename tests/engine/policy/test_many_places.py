@@ -1,6 +1,6 @@
 """Many paths are looked up by kinds, up to a certain number; what is left counts as being everywhere."""
 
-from baton.engine.call.places import Locator
+from baton.engine.call.places.places import Locator
 from baton.engine.policy.matching.many_places import MOST, ManyPlaces
 
 LOCATOR = Locator([], [], [], {"infra": ["infra/**", "**/*.tf"]})

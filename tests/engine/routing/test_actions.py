@@ -7,7 +7,7 @@ from baton.engine.routing.actions import Actions, asked
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.features import DEFAULT
 from baton.engine.routing.index import Index
-from baton.engine.routing.text import stems
+from baton.engine.routing.words.text import stems
 
 TEAM = [
     Agent(name="coder", description="Writes software in any language."),

@@ -5,7 +5,7 @@ import pytest
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import Index
 from baton.engine.routing.kinds import related
-from baton.engine.routing.text import terms
+from baton.engine.routing.words.text import terms
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 
 from baton.engine.routing.candidates import Agent
-from baton.engine.routing.text import stems
 from baton.engine.routing.triggers import Triggers, problem
+from baton.engine.routing.words.text import stems
 
 
 def telling(prompt, *triggers):

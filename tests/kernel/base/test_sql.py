@@ -11,9 +11,9 @@ from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
 from baton.modes import store as modes
-from baton.people import users_store
 from baton.people.directory import Project
-from baton.policies import revisions_store
+from baton.people.stores import users as users_store
+from baton.policies.stores import revisions as revisions_store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -9,7 +9,8 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
-from baton.people import tokens_store, users_store
+from baton.people.stores import tokens as tokens_store
+from baton.people.stores import users as users_store
 from baton.people.tokens import Tokens
 from baton.people.users import Users
 

@@ -11,11 +11,11 @@ import uvicorn
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Unauthenticated
-from baton.kernel.http import protocol
 from baton.kernel.http.asgi import Response
-from baton.kernel.http.hot_routes import HotFastAPI, HotRoute
-from baton.kernel.http.origin_guard import Guard
-from baton.kernel.http.protocol import HotCycle, Protocol
+from baton.kernel.http.guards.origin_guard import Guard
+from baton.kernel.http.serving import protocol
+from baton.kernel.http.serving.hot_routes import HotFastAPI, HotRoute
+from baton.kernel.http.serving.protocol import HotCycle, Protocol
 
 ANN = Caller(principal=Principal(user="ann"))
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from baton.delegate.core import jobs_store
 from baton.delegate.core.job import Job
+from baton.delegate.core.stores import jobs as jobs_store
 from baton.delegate.jobs.costs.prices import parse_prices
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid

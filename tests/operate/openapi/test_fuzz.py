@@ -6,6 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.server import serving
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of these tests' own: what they post switches modes on, and the names are often others' too."""
+    with serving(tmp_path_factory.mktemp("fuzz") / "home") as running:
+        yield running
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=20), inner, max_size=4),

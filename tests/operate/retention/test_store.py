@@ -8,11 +8,11 @@ from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
 from baton.kernel.changes import audit_store
 from baton.operate.retention import store as retention_store
-from baton.policies import unlocks_store
+from baton.policies.stores import unlocks as unlocks_store
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.tables import DecisionRuleRow
-from baton.records.review import wrong_blocks_store
-from baton.records.review.wrong_blocks_store import WrongBlock
+from baton.records.review.wrong_blocks import store as wrong_blocks_store
+from baton.records.review.wrong_blocks.store import WrongBlock
 from tests.support.records import record as made
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

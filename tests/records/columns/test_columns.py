@@ -20,8 +20,9 @@ from baton.records.pipeline.store import Filters, matches
 from baton.records.pipeline.tables import DECISIONS
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
-from baton.records.review import decision_counts_store, delegation_share_store
-from baton.records.review.delegation_groups import After, GroupFilter
+from baton.records.review.decision_counts import store as decision_counts_store
+from baton.records.review.delegation_share import store as delegation_share_store
+from baton.records.review.delegation_share.groups import After, GroupFilter
 from tests.support.cases import listed
 from tests.support.records import record
 

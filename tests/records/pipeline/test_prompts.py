@@ -27,7 +27,7 @@ from baton.decide.start_patterns import StartPatterns
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
-from baton.events.emission import NO_EVENTS
+from baton.events.emitting.emission import NO_EVENTS
 from baton.events.personal_events import PersonalEvents
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed

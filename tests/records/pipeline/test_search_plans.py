@@ -14,8 +14,9 @@ from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
-from baton.records.review import decision_counts_store, delegation_share_store
-from baton.records.review.delegation_groups import GroupFilter
+from baton.records.review.decision_counts import store as decision_counts_store
+from baton.records.review.delegation_share import store as delegation_share_store
+from baton.records.review.delegation_share.groups import GroupFilter
 from tests.records.pipeline.test_store import NOON
 from tests.support.cases import listed
 from tests.support.plans import plans

@@ -5,7 +5,7 @@ import asyncio
 from baton.context.enrichment.handler import Enrichment
 from baton.context.enrichment.service import Enricher
 from baton.engine.call.principal import Principal
-from baton.events.emission import NO_EVENTS
+from baton.events.emitting.emission import NO_EVENTS
 from baton.events.payloads.context import ContextEnrichment, ContextInjected
 from baton.route.pipeline.context import Assemble, Detect
 from baton.route.pipeline.enrich import Enrich

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from sqlalchemy import insert
 
-from baton.delegate.core import jobs_store
 from baton.delegate.core.job import Job
-from baton.delegate.core.tables import JobEventRow
+from baton.delegate.core.stores import jobs as jobs_store
+from baton.delegate.core.stores.tables import JobEventRow
 from baton.delegate.jobs.costs.prices import parse_prices
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound

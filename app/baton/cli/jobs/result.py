@@ -15,10 +15,10 @@ from baton.cli.options import AsJson, UsageError
 from baton.cli.output import plain, show_json
 from baton.local import config as person
 from baton.local.server import Api, ApiError, Refused
-from baton.runner import results
-from baton.runner.git import GitError
-from baton.runner.result_actions import ResultAction, perform
-from baton.runner.results import NoResult, Result, Results
+from baton.runner.worktrees import results
+from baton.runner.worktrees.git import GitError
+from baton.runner.worktrees.result_actions import ResultAction, perform
+from baton.runner.worktrees.results import NoResult, Result, Results
 
 JobId = Annotated[str, typer.Argument(help="The job.")]
 Attempt = Annotated[int, typer.Option(min=0, help="An earlier attempt, by its number. Default: the newest.")]

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from baton.engine.routing.text import bounded, is_stop_word
+from baton.engine.routing.words.text import bounded, is_stop_word
 from baton.shared.code_map import Symbol
 
 MOST_POSTINGS = 60

@@ -27,7 +27,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import within_project
 from baton.engine.call.edited_texts import EditedText, edited_texts
 from baton.engine.call.principal import Principal
-from baton.events.emission import Emitter, natural_id
+from baton.events.emitting.emission import Emitter, natural_id
 from baton.events.payloads.context import (
     ApplicablePattern,
     ComplianceEvaluate,

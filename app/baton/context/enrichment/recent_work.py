@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row, select
 
-from baton.delegate.core.tables import JOBS
+from baton.delegate.core.stores.tables import JOBS
 from baton.engine.call.principal import Principal
 from baton.engine.text.quoting import one_line
 from baton.kernel.base.sql import Database

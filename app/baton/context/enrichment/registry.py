@@ -11,8 +11,8 @@ from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.base.sql import Database
 from baton.kernel.changes import organisation_settings
 from baton.kernel.changes.announce import Changes
-from baton.kernel.http.outbound_guard import OutboundRefused, destination
-from baton.kernel.http.outbound_tls import outbound_tls
+from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
+from baton.kernel.http.guards.outbound_tls import outbound_tls
 from baton.people.permissions import require
 
 KIND = "enrichment-handlers"

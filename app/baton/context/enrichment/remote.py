@@ -13,7 +13,7 @@ import msgspec
 
 from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, HandlerFailed
 from baton.engine.text.masking import WINDOW, mask
-from baton.kernel.http.outbound_guard import OutboundRefused, destination
+from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
 
 log = logging.getLogger(__name__)
 

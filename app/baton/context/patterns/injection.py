@@ -14,7 +14,7 @@ from baton.context.patterns.meanings import Meanings
 from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern
 from baton.context.patterns.rendering import HEADING, rendered
 from baton.engine.call.principal import Principal
-from baton.events.emission import Emitter
+from baton.events.emitting.emission import Emitter
 from baton.events.payloads.context import (
     ContextInjected,
     ContextRetrievalCompleted,

@@ -12,7 +12,7 @@ from baton.context.patterns.meanings import Meanings, packed
 from baton.context.patterns.pattern import NewPattern, Pattern, PatternFilter, Source, clean
 from baton.context.patterns.store import KIND
 from baton.engine.call.principal import Principal
-from baton.engine.routing.text import stems
+from baton.engine.routing.words.text import stems
 from baton.engine.text.globs import any_path
 from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable

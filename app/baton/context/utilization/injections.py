@@ -16,7 +16,7 @@ import msgspec
 from baton.context.utilization import identifiers
 from baton.context.utilization.usage import ContextUsage
 from baton.engine.call.principal import Principal
-from baton.events.emission import Emitter
+from baton.events.emitting.emission import Emitter
 from baton.events.payloads.context import ContextUtilization, InjectionRecorded
 from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script

@@ -12,8 +12,8 @@ from baton.context.utilization.store import Key, Sums
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.pause import pause
-from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time.periods import start_of
 from baton.people.row_scope import row_scope
 from baton.records.pipeline.counters import Counters
 

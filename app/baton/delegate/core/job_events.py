@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from baton.delegate.core.job import Job, State
 from baton.engine.call.principal import Principal
-from baton.events.emission import Emitter, natural_id
+from baton.events.emitting.emission import Emitter, natural_id
 from baton.events.payloads.base import Ids
 from baton.events.payloads.sessions import AgentStatus
 from baton.events.payloads.tools import JobChanged, QuestionChanged

@@ -2,9 +2,9 @@
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core import events_store
-from baton.delegate.core import jobs_store as store
 from baton.delegate.core.job import CONTINUE, FRESH, Job
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores import jobs as store
 
 MOST_JOBS = 6
 """Most jobs of a thread that a summary tells of: the first, and the last ones."""

@@ -6,7 +6,7 @@ from sqlalchemy import delete, exists, func, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import LEASED_STATES
-from baton.delegate.core.tables import (
+from baton.delegate.core.stores.tables import (
     JOBS,
     JobEventRow,
     JobPermissionRow,

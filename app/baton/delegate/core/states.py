@@ -12,17 +12,20 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core import attempts, events_store, permissions_store, runners_store
-from baton.delegate.core import jobs_store as jobs
+from baton.delegate.core import attempts
 from baton.delegate.core.job import ACTIVE_STATES, ENDED_STATES, LEASED_STATES, Job, State
 from baton.delegate.core.job_events import emit_question, emit_state, question_changed
 from baton.delegate.core.job_traces import job_end
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import acknowledgement, message, tool_call, tool_call_ended
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores import jobs
+from baton.delegate.core.stores import permissions as permissions_store
+from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.transaction import JobTransaction
-from baton.events.emission import NO_EVENTS, Emitter
-from baton.kernel.base import clock
+from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.records.pipeline.telemetry import JobTraces
 
 LEASE = timedelta(seconds=60)

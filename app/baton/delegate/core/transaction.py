@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core import events_store
-from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import LEASED_STATES, Job, NewJobEvent
 from baton.delegate.core.protocol import CHUNKS, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores import jobs
 from baton.engine.text.chunks import StreamTail, mask_chunk
 from baton.engine.text.masking import mask_json
 from baton.events.payloads.tools import QuestionChanged

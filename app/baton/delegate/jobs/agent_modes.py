@@ -2,8 +2,8 @@
 
 import msgspec
 
-from baton.delegate.core import events_store
 from baton.delegate.core.protocol import DEFAULT_MODE
+from baton.delegate.core.stores import events as events_store
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable

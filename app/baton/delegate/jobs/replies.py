@@ -2,9 +2,9 @@
 
 import msgspec
 
-from baton.delegate.core import events_store
-from baton.delegate.core import jobs_store as store
 from baton.delegate.core.job import ENDED_STATES, Job, JobArguments, JobSpec
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores import jobs as store
 from baton.delegate.jobs.comments import DiffComment, checked, diff_of, worded
 from baton.delegate.jobs.service import Jobs
 from baton.engine.call.principal import Principal

@@ -9,19 +9,21 @@ from uuid import uuid4
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core import events_store, runners_store
-from baton.delegate.core import jobs_store as store
 from baton.delegate.core.job import CONTINUE, ENDED_STATES, FRESH, Job, JobEvent, JobFilter, JobSpec
 from baton.delegate.core.notifier import JobNotifier, wait
 from baton.delegate.core.protocol import text_of
 from baton.delegate.core.states import EndHook, JobStates
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores import jobs as store
+from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.new_job import LONGEST_KEY, JobDefaults, check_served, checked, digest_of
 from baton.engine.call.principal import Principal
-from baton.kernel.base import clock, trace
+from baton.kernel.base import trace
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.people.permissions import covers, reach, require
 from baton.people.row_scope import row_scope
 

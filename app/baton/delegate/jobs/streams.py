@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from baton.delegate.core import events_store
-from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core.events_store import LARGEST_READ
 from baton.delegate.core.job import ENDED_STATES, Job, JobEvent
 from baton.delegate.core.notifier import JobNotifier, wait
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores import jobs
+from baton.delegate.core.stores.events import LARGEST_READ
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 
 LOOK_S = 1.0

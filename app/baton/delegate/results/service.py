@@ -7,18 +7,18 @@ from typing import Any, Literal
 import msgspec
 from uuid_utils import uuid7
 
-from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import ENDED_STATES, Job, JobEvent
 from baton.delegate.core.notifier import JobNotifier, wait
-from baton.delegate.core.runners_store import RESULT_LIMIT
 from baton.delegate.core.states import LEASE, JobStates
+from baton.delegate.core.stores import jobs
+from baton.delegate.core.stores.runners import RESULT_LIMIT
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
 from baton.delegate.results import store
 from baton.engine.call.principal import Principal
-from baton.kernel.base import clock
 from baton.kernel.base.errors import Conflict, Forbidden, NotFound, RunnerAway, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.kernel.changes import audit_store
 from baton.people.permissions import require
 

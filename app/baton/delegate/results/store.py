@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core import events_store
 from baton.delegate.core.job import Job, JobEvent
-from baton.delegate.core.runners_store import RESULT_COMMAND
-from baton.delegate.core.tables import RunnerCommandRow, RunnerRow
+from baton.delegate.core.stores import events as events_store
+from baton.delegate.core.stores.runners import RESULT_COMMAND
+from baton.delegate.core.stores.tables import RunnerCommandRow, RunnerRow
 from baton.kernel.base.storable import storable
 
 EVENT = "workspace.action"

@@ -3,8 +3,8 @@
 import secrets
 from hashlib import sha256
 
-from baton.delegate.core import jobs_store as store
-from baton.delegate.core.jobs_store import LeasedAgent
+from baton.delegate.core.stores import jobs as store
+from baton.delegate.core.stores.jobs import LeasedAgent
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.sql import Database

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core import runners_store
 from baton.delegate.core.job import STATES
+from baton.delegate.core.stores import jobs
+from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.waiting import ALIVE
-from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.people.row_scope import RowScope
 
 

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import msgspec
 
-from baton.delegate.core import permissions_store as store
 from baton.delegate.core.call_reading import reading_of
 from baton.delegate.core.job import ENDED_STATES, Job, JobPermission, PendingQuestion
 from baton.delegate.core.job_events import question_changed
 from baton.delegate.core.states import JobStates
+from baton.delegate.core.stores import permissions as store
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
 from baton.delegate.runners.progress import JobProgress, is_current_lease

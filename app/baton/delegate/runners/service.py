@@ -9,20 +9,20 @@ from hashlib import sha256
 import msgspec
 
 from baton.delegate.core import attempts
-from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core import runners_store as store
 from baton.delegate.core.job import ACTIVE_STATES, CONTINUE, LEASED_STATES, Job
 from baton.delegate.core.job_traces import traceparent_for_agent
 from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
 from baton.delegate.core.recap import recap_of
 from baton.delegate.core.runner import Runner, RunnerCommand
 from baton.delegate.core.states import LEASE, JobStates, last_heard, was_away
+from baton.delegate.core.stores import jobs
+from baton.delegate.core.stores import runners as store
 from baton.delegate.core.waiting import folder_of
 from baton.delegate.runners import agent_tokens
 from baton.engine.call.principal import Principal
-from baton.kernel.base import clock
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.people.permissions import require
 from baton.people.row_scope import row_scope
 

@@ -6,16 +6,17 @@ import logging
 from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 
-from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core import permissions_store, runners_store
 from baton.delegate.core.job import LEASED_STATES, Job
 from baton.delegate.core.states import LEASE, JobStates, last_heard, state_after
+from baton.delegate.core.stores import jobs
+from baton.delegate.core.stores import permissions as permissions_store
+from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.core.waiting import expiry_of, waiting_of
 from baton.delegate.runners.permissions import JobPermissions
-from baton.kernel.base import clock
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.kernel.changes import leadership
 
 log = logging.getLogger(__name__)

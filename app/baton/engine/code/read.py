@@ -7,21 +7,21 @@ from baton.engine.code.evaluate import Evaluator
 from baton.engine.code.languages import (
     awk,
     javascript,
-    javascript_names,
     literal_calls,
     perl,
-    perl_names,
     php,
-    php_names,
     python,
-    python_names,
     ruby,
-    ruby_names,
     sed,
     task_files,
     unparsed,
     windows,
 )
+from baton.engine.code.languages.names import javascript as javascript_names
+from baton.engine.code.languages.names import perl as perl_names
+from baton.engine.code.languages.names import php as php_names
+from baton.engine.code.languages.names import python as python_names
+from baton.engine.code.languages.names import ruby as ruby_names
 from baton.engine.code.model import Code
 from baton.engine.code.tree import Node
 

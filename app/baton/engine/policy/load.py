@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from baton.engine.agents.rosters import MODELS
-from baton.engine.call.path_groups import LONGEST_GLOB, MOST_GLOBS, MOST_GROUPS, wrong_glob
-from baton.engine.call.places import BUILT_IN
+from baton.engine.call.places.path_groups import LONGEST_GLOB, MOST_GLOBS, MOST_GROUPS, wrong_glob
+from baton.engine.call.places.places import BUILT_IN
 from baton.engine.policy.lint import denied_suggestions
 from baton.engine.policy.locks import check_tier, uploaded_set
 from baton.engine.policy.matching.checks.program_checks import UnknownListError, words

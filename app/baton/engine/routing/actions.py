@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from baton.engine.routing.text import stems
+from baton.engine.routing.words.text import stems
 
 LEADING = 8
 """Words of a prompt's beginning among which the first that asks for something leads."""

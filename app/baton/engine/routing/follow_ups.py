@@ -5,7 +5,7 @@ They name no work of their own, so whatever agent a word of theirs meets, it is 
 
 import re
 
-from baton.engine.routing.text import words
+from baton.engine.routing.words.text import words
 
 LONGEST = 100
 """Characters; what is longer says more than that something is to go on."""

@@ -27,10 +27,10 @@ from baton.engine.routing.features import (
     chances,
 )
 from baton.engine.routing.kinds import related
-from baton.engine.routing.languages import in_english
-from baton.engine.routing.mentions import Mentions
-from baton.engine.routing.text import bounded, name_parts, plain, read, stems, terms
 from baton.engine.routing.triggers import Triggers, is_expression
+from baton.engine.routing.words.languages import in_english
+from baton.engine.routing.words.mentions import Mentions
+from baton.engine.routing.words.text import bounded, name_parts, plain, read, stems, terms
 from baton.engine.text.quoting import one_line
 
 LONGEST_BODY = 20_000

@@ -3,7 +3,7 @@
 import re
 
 from baton.engine.routing.actions import asks
-from baton.engine.routing.text import bounded, read, stems
+from baton.engine.routing.words.text import bounded, read, stems
 
 MOST = 4
 """Parts of a prompt that are looked at; each costs as much as a prompt."""

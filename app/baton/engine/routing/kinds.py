@@ -6,7 +6,7 @@ People name the thing that hurts (`traceback`, `flaky`, `outage`), descriptions 
 
 from functools import lru_cache
 
-from baton.engine.routing.text import terms
+from baton.engine.routing.words.text import terms
 
 _KINDS = {
     "debug debugger troubleshoot bug error": "error exception traceback stacktrace crash bug broken fail failure segfault"

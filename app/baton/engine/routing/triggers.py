@@ -11,7 +11,7 @@ import re2
 from numpy.typing import NDArray
 
 from baton.engine.routing.candidates import Agent
-from baton.engine.routing.text import stems
+from baton.engine.routing.words.text import stems
 
 LONGEST, MOST = 300, 200
 """Characters of one trigger, and triggers of one agent, that are read."""

@@ -22,7 +22,7 @@ from baton.kernel.base.errors import Conflict, Invalid, NotFound
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
-from baton.kernel.http.outbound_guard import OutboundRefused, destination
+from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.people.permissions import require
 

@@ -15,7 +15,7 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 WHOLE = "baton.whole"
-"""Our ASGI extension, by which `baton.kernel.http.protocol` takes an answer in one piece: scope, status, headers and body.
+"""Our ASGI extension, by which `baton.kernel.http.serving.protocol` takes an answer in one piece: scope, status, headers and body.
 
 It gives False for one that must be sent in parts after all.
 """

@@ -10,8 +10,8 @@ import msgspec
 from baton.delegate.jobs.costs.prices import Price, price_of_call
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
-from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time.periods import start_of
 from baton.operate.costs import store
 from baton.operate.costs.store import CallSum, CostBy, CostFilter, JobTokenSum
 from baton.people.row_scope import row_scope

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, ColumnElement, Select, String, case, cast, func, literal_column, select
 
-from baton.delegate.core.tables import JOBS
+from baton.delegate.core.stores.tables import JOBS
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable

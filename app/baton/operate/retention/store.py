@@ -14,11 +14,11 @@ from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
-from baton.policies.unlocks_store import PolicyUnlockRow
+from baton.policies.stores.unlocks import PolicyUnlockRow
 from baton.records.columns.tables import COLUMNS
 from baton.records.pipeline.hours import marks_of_stale
 from baton.records.pipeline.tables import DECISIONS, DecisionRuleRow, DecisionTotalRow
-from baton.records.review.wrong_blocks_store import WrongBlockRow
+from baton.records.review.wrong_blocks.store import WrongBlockRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.sessions.overrides.store import OverrideRow
 

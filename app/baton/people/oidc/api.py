@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.cookies import Kind, name, set_cookie
 from baton.kernel.http.features import of
-from baton.people.browser_sessions import LASTS
-from baton.people.browser_sessions_api import host_of, is_secure
+from baton.people.browser_sessions.api import host_of, is_secure
+from baton.people.browser_sessions.service import LASTS
 from baton.people.oidc import attempt as attempts
 from baton.people.oidc.attempt import Attempt
 from baton.people.oidc.service import AccountSignIn, Answer

@@ -12,8 +12,8 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable, Unauthenticated
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import audit_store
-from baton.people.browser_sessions import BrowserSessions
-from baton.people.browser_sessions_store import BrowserSession
+from baton.people.browser_sessions.service import BrowserSessions
+from baton.people.browser_sessions.store import BrowserSession
 from baton.people.oidc.account import Account, NamesNobody
 from baton.people.oidc.attempt import Attempt
 from baton.people.permissions import CONSOLE_ROLES

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time_buckets import bucket_name
+from baton.kernel.base.time.time_buckets import bucket_name
 from baton.records.analytics import hook_failures_store as store
 from baton.records.analytics.hook_failures_store import FailureKey
 

@@ -9,7 +9,7 @@ from sqlalchemy import Table, delete, func, select
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, insert_into
-from baton.kernel.base.time_buckets import Bucket, bucket_name, start_of_bucket
+from baton.kernel.base.time.time_buckets import Bucket, bucket_name, start_of_bucket
 
 
 class HookFailureRow(SQLModel, table=True):

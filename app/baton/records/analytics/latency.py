@@ -11,7 +11,7 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time_buckets import start_of_bucket
+from baton.kernel.base.time.time_buckets import start_of_bucket
 from baton.people.row_scope import row_scope
 from baton.records.analytics import hook_failures_store, latency_store
 from baton.records.analytics.hook_failures_store import HookFailureCount

@@ -8,7 +8,7 @@ import msgspec
 
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.kernel.base.time_buckets import bucket_name
+from baton.kernel.base.time.time_buckets import bucket_name
 from baton.people.row_scope import RowScope
 from baton.records.columns.hour import grouped, in_scope, is_equal, met
 from baton.records.columns.reading import Period, hours

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.base.errors import BatonError, Invalid
-from baton.kernel.base.periods import start_of
+from baton.kernel.base.time.periods import start_of
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.people.callers import CallerOf

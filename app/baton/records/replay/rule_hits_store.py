@@ -17,7 +17,7 @@ from baton.records.columns.hour import grouped, in_scope, met
 from baton.records.columns.rule_hits import hits_in
 from baton.records.pipeline.tables import DECISIONS, LISTED
 from baton.records.replay.period import Period
-from baton.records.review.wrong_blocks_store import WrongBlockRow
+from baton.records.review.wrong_blocks.store import WrongBlockRow
 
 _reports = WrongBlockRow.__table__
 

@@ -8,9 +8,9 @@ import msgspec
 
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
-from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time_buckets import start_of_bucket
+from baton.kernel.base.time.periods import start_of
+from baton.kernel.base.time.time_buckets import start_of_bucket
 from baton.people.row_scope import row_scope
 from baton.route.feedback import quality_store as store
 from baton.route.feedback.quality_store import FeedbackCount, QualityFilter, RouteCount

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, case, func, literal_c
 
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.kernel.base.time_buckets import bucket_of
+from baton.kernel.base.time.time_buckets import bucket_of
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.tables import DECISIONS

@@ -10,7 +10,7 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.engine.routing.features import DEFAULT, NAMES, Extent, Weights
 from baton.engine.routing.fit import LEAST, Sample, refit
-from baton.events.emission import NO_EVENTS, Emitter
+from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads.routing import RoutingFeedback, RoutingFeedbackSkipped
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable

@@ -2,7 +2,7 @@
 
 from baton.context.enrichment.handler import EnrichmentPrompt
 from baton.context.enrichment.service import WHOLE_S, Enricher, HandlerRun
-from baton.events.emission import Emitter
+from baton.events.emitting.emission import Emitter
 from baton.events.payloads.context import ContextEnrichment, ContextInjected
 from baton.route.pipeline.stage import Route, Section, StageName
 from baton.route.prompt import Prompt

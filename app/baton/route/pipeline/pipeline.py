@@ -13,7 +13,7 @@ from uuid_utils import uuid7
 from baton.clients.event import HookEvent
 from baton.context.utilization.injections import Injections
 from baton.engine.call.principal import Principal
-from baton.events.emission import NO_EVENTS, Emitter
+from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
 from baton.people.permissions import require

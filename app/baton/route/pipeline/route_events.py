@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from baton.engine.call.principal import Principal
-from baton.events.emission import Emitter
+from baton.events.emitting.emission import Emitter
 from baton.events.payloads.base import Ids
 from baton.events.payloads.routing import (
     AgentMatch,

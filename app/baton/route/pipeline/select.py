@@ -16,7 +16,7 @@ from baton.engine.routing.features import Weights
 from baton.engine.routing.index import AgentScore, Index, Ranking
 from baton.engine.routing.intents import parts
 from baton.engine.routing.model_choice import unsure
-from baton.engine.routing.text import bounded
+from baton.engine.routing.words.text import bounded
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.route.pipeline.sections import SURE, selection_section, shortlist_section

@@ -18,9 +18,8 @@ from acp.schema import (
 from baton.runner.agents.acp_client import AcpClient
 from baton.runner.agents.driving import NO_THREAD, AgentError, EventSink, Task, with_recap
 from baton.runner.agents.process import ProcessTree
-from baton.runner.agents.updates import fitting
+from baton.runner.agents.updates import fitting, words
 from baton.runner.config import Provider
-from baton.runner.job_updates import words
 from baton.runner.permissions import Permissions
 
 _CLOSE_S = 2.0

@@ -1,4 +1,4 @@
-"""Cuts an agent's updates to a size that the server accepts."""
+"""Updates of an agent's session: cut to a size that the server accepts, and those by which the runner itself speaks."""
 
 from collections import deque
 from typing import Any
@@ -14,6 +14,17 @@ _LONGEST_END = LONGEST_OUTPUT // 6
 _PIECE = 24_000
 """Characters of one piece of a text that is split: at most six bytes each in JSON."""
 _CHUNKS = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
+
+
+def words(note: str) -> dict[str, object]:
+    """Return an update by which the runner says something to who follows, apart from the agent's answer."""
+    return {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "runner",
+        "title": note,
+        "kind": "other",
+        "status": "completed",
+    }
 
 
 def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:

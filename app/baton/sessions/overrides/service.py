@@ -18,8 +18,8 @@ from baton.people.row_scope import row_scope
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.policies.layer_rights import may_write, place_of
-from baton.records.review import delegation_share_store
-from baton.records.review.delegation_groups import Group, GroupFilter
+from baton.records.review.delegation_share import store as delegation_share_store
+from baton.records.review.delegation_share.groups import Group, GroupFilter
 from baton.sessions.overrides import store
 from baton.sessions.overrides.store import Override
 

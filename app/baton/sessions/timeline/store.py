@@ -9,7 +9,7 @@ from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import ENDED_STATES
-from baton.delegate.core.tables import JOBS, JobEventRow
+from baton.delegate.core.stores.tables import JOBS, JobEventRow
 from baton.engine.call.record import LONGEST_ID, Record
 from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id, moment_of

@@ -13,9 +13,9 @@ from uuid_utils import uuid7
 from baton.engine.agents.task_graph import Graph, settled
 from baton.engine.agents.waves import Breach, closes_at
 from baton.engine.call.principal import Principal
-from baton.kernel.base import clock
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.spawn.graphs import store
 from baton.spawn.graphs.graph import StoredGraph, Violation
 

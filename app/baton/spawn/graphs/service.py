@@ -19,9 +19,9 @@ from baton.engine.agents.task_graph import (
 )
 from baton.engine.agents.waves import closes_at, reopen
 from baton.engine.call.principal import Principal
-from baton.kernel.base import clock
 from baton.kernel.base.errors import Conflict, FieldError, GraphRefused, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time import clock
 from baton.people.permissions import require
 from baton.people.row_scope import RowScope, row_scope
 from baton.people.users import Users

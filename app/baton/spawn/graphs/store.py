@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.engine.agents.task_graph import Barrier, Graph, Level, OnWindowClose, Task
 from baton.engine.call.principal import Principal
 from baton.engine.text.masking import mask, mask_json
-from baton.kernel.base import clock
 from baton.kernel.base.sql import LARGEST_BATCH, Database
 from baton.kernel.base.storable import storable
+from baton.kernel.base.time import clock
 from baton.people.row_scope import RowScope
 from baton.spawn.graphs.graph import StoredGraph, Violation
 from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow

@@ -8,8 +8,8 @@ from baton.delegate.jobs.costs import store
 from baton.delegate.jobs.costs.prices import CostGrouping, JobCosts, Price, costs_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time.periods import start_of
 from baton.people.row_scope import row_scope
 
 

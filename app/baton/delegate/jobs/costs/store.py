@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, literal_column, select
 
-from baton.delegate.core.tables import JOBS
+from baton.delegate.core.stores.tables import JOBS
 from baton.delegate.jobs.costs.prices import CostGrouping, JobSum
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable

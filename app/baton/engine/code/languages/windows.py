@@ -10,7 +10,7 @@ import re
 import shlex
 from itertools import pairwise
 
-from baton.engine.code.languages import windows_names
+from baton.engine.code.languages.names import windows as windows_names
 from baton.engine.code.model import Code, Run
 
 _MOST_NESTED = 20

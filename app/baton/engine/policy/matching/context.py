@@ -15,7 +15,7 @@ from baton.engine.call.agent_model import ModelChoice
 from baton.engine.call.call import ToolCall
 from baton.engine.call.input_texts import has_more_texts
 from baton.engine.call.mcp_tools import is_mcp_tool
-from baton.engine.call.places import GROUNDS, Locator, Place, normal, resolve, server_numbers, within
+from baton.engine.call.places.places import GROUNDS, Locator, Place, normal, resolve, server_numbers, within
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.input_paths import FOLDER_KEYS, MOST_PATHS, in_its_folder
 from baton.engine.policy.matching.line_values import LineValues

@@ -8,7 +8,7 @@ import msgspec
 from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import patched
 from baton.engine.call.mcp_tools import is_mcp_tool, named_paths
-from baton.engine.call.places import resolve
+from baton.engine.call.places.places import resolve
 
 MOST_PATHS = 400
 """Paths of a call that are judged; a call with more is asked about."""

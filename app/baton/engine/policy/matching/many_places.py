@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from baton.engine.call.alike import AlikeNames
-from baton.engine.call.places import Place
+from baton.engine.call.places.alike import AlikeNames
+from baton.engine.call.places.places import Place
 from baton.engine.shell.model import Reach
 
 FEW = 64

@@ -12,7 +12,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.commands import command_of, in_shell
 from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.call.mcp_writers import only_looks
-from baton.engine.call.places import Locator
+from baton.engine.call.places.places import Locator
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.call_reading import Reading
 from baton.engine.policy.matching.candidates import Candidates

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from baton.engine.call.places import spellings
+from baton.engine.call.places.places import spellings
 from baton.engine.shell.model import Program
 from baton.engine.text.globs import any_of
 

@@ -11,7 +11,7 @@ from baton.engine.agents.judge import known, refuse
 from baton.engine.call.client_words import words_of
 from baton.engine.call.input_texts import input_texts
 from baton.engine.call.mcp_writers import edits_files
-from baton.engine.call.places import Place
+from baton.engine.call.places.places import Place
 from baton.engine.policy.matching.checks.lookups import plain
 from baton.engine.policy.matching.checks.program_checks import Lists, words
 from baton.engine.policy.matching.context import Context

@@ -6,7 +6,7 @@ from itertools import chain
 
 import re2
 
-from baton.engine.call.places import Place
+from baton.engine.call.places.places import Place
 from baton.engine.policy.matching.checks import branch_overwrites
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.rules.model import ProgramMatch, Programs

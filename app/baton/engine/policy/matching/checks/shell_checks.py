@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from baton.engine.call.places import Place
+from baton.engine.call.places.places import Place
 from baton.engine.policy.matching.checks.call_checks import Check, quoted
 from baton.engine.policy.matching.checks.program_checks import (
     Lists,

@@ -1,0 +1,78 @@
+"""Count the decisions that a principal may see, by time and group."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Invalid, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time.time_buckets import Bucket
+from baton.people.row_scope import row_scope
+from baton.records.pipeline.store import Filters
+from baton.records.review.decision_counts import store
+from baton.records.review.decision_counts.store import CountGroup
+
+__all__ = ["Bucket", "CountGroup", "DecisionCounts"]
+
+LONGEST = {"minute": timedelta(days=1), "hour": timedelta(days=31), "day": timedelta(days=366)}
+"""Longest period: about as many buckets as a chart can show."""
+USUAL = {"minute": timedelta(hours=1), "hour": timedelta(days=1), "day": timedelta(days=30)}
+"""The period of a request that names no start."""
+
+
+class BucketCounts(msgspec.Struct, frozen=True):
+    """The decisions of one bucket, by group; `others` are those of all groups beyond the most frequent."""
+
+    at: datetime
+    counts: dict[str, int]
+    others: int
+
+
+class CountedDecisions(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of a period: the most frequent groups, and the buckets that are not empty, oldest first."""
+
+    since: datetime
+    until: datetime
+    groups: list[str]
+    buckets: list[BucketCounts]
+
+
+class DecisionCounts:
+    """Counts decisions for charts."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, principal: Principal, wanted: Filters, by: Bucket, group: CountGroup) -> CountedDecisions:
+        """Return the counts of a period.
+
+        Raises:
+            Forbidden: If the role may not.
+            Invalid: If the period is too long for its buckets.
+            StoreUnavailable: If the database is away or takes too long.
+        """
+        scope = row_scope(principal, "decisions.read")
+        until = wanted.until or datetime.now(UTC)
+        since = wanted.since or _before(until, USUAL[by])
+        if until - since > LONGEST[by]:
+            raise Invalid("since", f"is more than {LONGEST[by].days} days before the end of the period, by `{by}`")
+        wanted = msgspec.structs.replace(wanted, scope=scope, since=since, until=until)
+        try:
+            names, rows = await store.counts(self._database, principal.organisation, wanted, by, group)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("decisions cannot be counted now; try a shorter period, or later") from None
+        buckets = [_bucket(at, list(of_it)) for at, of_it in groupby(rows, key=lambda row: row.bucket)]
+        return CountedDecisions(since=since, until=until, groups=names, buckets=buckets)
+
+
+def _bucket(at: datetime, rows: list[store.CountRow]) -> BucketCounts:
+    counts = {row.group: row.count for row in rows if row.group is not None}
+    others = sum(row.count for row in rows if row.group is None)
+    return BucketCounts(at, counts, others)
+
+
+def _before(moment: datetime, period: timedelta) -> datetime:
+    earliest = datetime.min.replace(tzinfo=UTC)
+    return moment - period if moment - earliest > period else earliest

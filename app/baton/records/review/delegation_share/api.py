@@ -1,0 +1,137 @@
+"""`GET /analytics/delegation`: how many calls agents delegated, made themselves, or were refused."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel
+
+from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
+from baton.kernel.http.paging import PageQuery, Text, after, page
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import EXPENSIVE
+from baton.records.review.delegation_share.groups import FIRST
+from baton.records.review.delegation_share.service import (
+    After,
+    DelegationFilter,
+    DelegationShare,
+    Group,
+    cheaper,
+    share,
+)
+
+router = APIRouter(tags=["analytics"])
+DelegationShareOf = Annotated[DelegationShare, Depends(of(DelegationShare))]
+By = Literal["session", "user", "team", "day"]
+Model = Literal["haiku", "sonnet", "opus", "fable"]
+MOST_IN_A_TABLE = 10_000
+"""Groups of a table, which is one answer; a page of JSON is short and has a next one."""
+_COLUMNS = (
+    "first_at", "last_at", "calls", "delegated", "direct", "blocked", "asked", "overridden", "guided", "spawned",
+    "share_delegated", "ignored", "cheaper",
+)  # fmt: skip
+_KEYS: dict[By, tuple[str, ...]] = {
+    "session": ("session_id", "user", "team", "project"),
+    "user": ("user",),
+    "team": ("team",),
+    "day": ("day",),
+}
+
+
+class DelegationModel(BaseModel):
+    """One group: a session of a user, a user, a team or a day (UTC).
+
+    `calls` is `delegated` (by sub-agents, and the calls that started them) + `direct` (by the main thread itself) +
+    `blocked`; `share_delegated` is of those that were not blocked. `cheaper` counts the agent calls that got a model
+    of a cheaper tier than the parent's, out of `injected` by model. Calls whose client `ignored` the new model are in neither.
+    """
+
+    session_id: str | None = None
+    user: str | None = None
+    team: str | None = None
+    day: str | None = None
+    project: str | None = None
+    first_at: datetime
+    last_at: datetime
+    calls: int
+    delegated: int
+    direct: int
+    blocked: int
+    asked: int
+    overridden: int
+    guided: int
+    spawned: int
+    share_delegated: float
+    injected: dict[str, int]
+    ignored: int
+    cheaper: int
+
+    @classmethod
+    def of(cls, group: Group, parent: str) -> "DelegationModel":
+        """Show a group as the API does."""
+        named = {name: getattr(group, name) or None for name in ("session_id", "user", "team", "day", "project")}
+        counts = {
+            name: getattr(group, name)
+            for name in (
+                "first_at", "last_at", "calls", "delegated", "direct", "blocked", "asked", "overridden", "guided",
+                "spawned", "injected", "ignored",
+            )
+        }  # fmt: skip
+        return cls(**named, **counts, share_delegated=share(group), cheaper=cheaper(group, parent))
+
+
+class DelegationPage(BaseModel):
+    """A page of groups, that of the newest call first; `next_cursor` is absent on the last one."""
+
+    by: By
+    parent: Model
+    items: list[DelegationModel]
+    next_cursor: str | None = None
+
+
+class DelegationQuery(PageQuery):
+    """Which calls to sum up, and by what; all filters given must hold."""
+
+    by: By = "day"
+    parent: Model = "opus"
+    user: Text = ""
+    team: Text = ""
+    project: Text = ""
+    session_id: Text = ""
+    client: Text = ""
+    since: Moment | None = None
+    until: Moment | None = None
+
+
+@router.get(
+    "/analytics/delegation",
+    operation_id="get_delegation",
+    response_model_exclude_none=True,
+    dependencies=[EXPENSIVE],
+    response_model=DelegationPage,
+    responses=JSON_OR_CSV,
+)
+async def get_delegation(
+    request: Request, caller: CallerOf, delegation_share: DelegationShareOf, query: Annotated[DelegationQuery, Query()]
+) -> DelegationPage | Response:
+    """Sum up calls by session, user, team or day; without `since`, those of the last seven days.
+
+    `parent` is the model that agent calls without one would have inherited; `cheaper` is counted against it.
+    `Accept: text/csv` gives all groups (the newest 10,000) as one table.
+    """
+    filters = query.filters()
+    by, parent = filters.pop("by"), filters.pop("parent")
+    wanted = DelegationFilter(**filters)
+    if wants_csv(request.headers.get("accept", "")):
+        groups = await delegation_share.find(caller.principal, wanted, by, after=FIRST, limit=MOST_IN_A_TABLE)
+        models = [DelegationModel.of(one, parent).model_dump(mode="json") for one in groups]
+        columns = (*_KEYS[by], *_COLUMNS)
+        return csv_response(columns, [tuple(one[name] for name in columns) for one in models])
+    place = After(*after(query.cursor, 2))
+    found = await delegation_share.find(caller.principal, wanted, by, after=place, limit=query.limit + 1)
+    items, next_cursor = page(found, query.limit, lambda group: (group.last_id, place.newest or found[0].last_id))
+    return DelegationPage(
+        by=by, parent=parent, items=[DelegationModel.of(one, parent) for one in items], next_cursor=next_cursor
+    )

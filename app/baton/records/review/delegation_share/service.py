@@ -1,0 +1,95 @@
+"""The delegation share: which part of the calls was delegated, by session, user, team or day.
+
+It counts calls, not money, because prices differ by contract.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from baton.engine.agents.rosters import MODELS
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Invalid, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time.periods import start_of
+from baton.people.row_scope import row_scope
+from baton.policies.in_force import Policies
+from baton.records.review.delegation_share import store
+from baton.records.review.delegation_share.groups import After, By, Group, GroupFilter
+
+__all__ = ["After", "By", "DelegationFilter", "DelegationShare", "Group", "cheaper", "share"]
+
+TIERS = ("haiku", "sonnet", "opus", "fable")
+"""The models of agent calls, from the cheapest tier to the dearest."""
+SPAWN_TOOLS = frozenset(
+    {"spawn_agent", "collaborationspawn_agent", "delegate_to_agent", "task"}
+    | {f"mcp__baton__{name}" for name in ("agent_spawn", "delegate_run", "graph_spawn")}
+    | {f"mcp__baton__invoke_{name}" for name in ("gemini", "gemini_agentic", "openai")}
+)
+"""Tools that delegate, besides those of `agent_tools`: of Codex, Gemini CLI and Copilot CLI, and Baton's own."""
+LONGEST_PERIOD = timedelta(days=366)
+
+
+class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter of calls; all fields that are set must hold. Without `since`: seven days before `until` or now."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    user: str = ""
+    team: str = ""
+    project: str = ""
+    session_id: str = ""
+    client: str = ""
+
+
+class DelegationShare:
+    """Sums up the calls that a principal may see: their own, their team's, or the organisation's."""
+
+    def __init__(self, database: Database, policies: Policies) -> None:
+        self._database = database
+        self._policies = policies
+
+    async def find(
+        self, principal: Principal, wanted: DelegationFilter, by: By, *, after: After, limit: int
+    ) -> list[Group]:
+        """Return the sums by group, the group of the newest call first.
+
+        Raises:
+            Forbidden: If the role may not.
+            Invalid: If the period is longer than 366 days.
+            StoreUnavailable: If the database is away or takes too long.
+        """
+        theirs = row_scope(principal, "analytics.read")
+        until = wanted.until or datetime.now(UTC)
+        since = start_of(wanted.since, wanted.until)
+        if until - since > LONGEST_PERIOD:
+            raise Invalid("since", f"is more than {LONGEST_PERIOD.days} days before the end of the period")
+        asked = msgspec.structs.asdict(wanted) | {"since": since}
+        try:
+            return await store.find(
+                self._database,
+                principal.organisation,
+                theirs,
+                GroupFilter(**asked),
+                by,
+                agent_tools=self._policies.active.agent_tools | SPAWN_TOOLS,
+                after=after,
+                limit=limit,
+            )
+        except DatabaseUnavailable:
+            raise StoreUnavailable("delegation cannot be summed up now; try a shorter period, or later") from None
+
+
+def share(group: Group) -> float:
+    """Return the delegated share of the calls that were not blocked, from 0 to 1; 0 if there were none."""
+    made = group.delegated + group.direct
+    return round(group.delegated / made, 4) if made else 0.0
+
+
+def cheaper(group: Group, parent: str) -> int:
+    """Return how many agent calls were given a model of a cheaper tier than the `parent` model."""
+    below = TIERS[: TIERS.index(parent)]
+    return sum(count for model, count in group.injected.items() if model in below)
+
+
+assert set(TIERS) == MODELS  # noqa: S101 - a model without a tier would be counted nowhere

@@ -1,0 +1,180 @@
+"""Sum up calls by session, user, team or day, from the columns of their hours."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from baton.engine.agents.rosters import MODELS
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
+from baton.kernel.base.uuid7 import least_id, moment_of
+from baton.people.row_scope import RowScope
+from baton.records.columns.hour import Condition, HourColumns, Mask, grouped, in_scope, is_equal, met
+from baton.records.columns.reading import Period, bounds_of, hours, of_rows
+from baton.records.pipeline.tables import DECISIONS
+from baton.records.review.delegation_share.groups import FIRST, After, By, Group, GroupFilter
+
+_KEYS: dict[By, tuple[str, ...]] = {"session": ("session_id", "user"), "user": ("user",), "team": ("team",), "day": ()}
+_LAST = ("project", "client", "team")
+"""What is shown of a session besides, as its newest call has it."""
+_EQUAL = ("user", "team", "project", "session_id", "client")
+_COUNTED = ("event", "effect", "outcome", "tool", "agent_id", "overridden", "rules", "model_injected")
+"""The columns that the counts of a group are made of."""
+_MODELS = sorted(MODELS)
+_COUNTS = (
+    "calls", "blocked", "asked", "delegated", "direct", "overridden", "guided", "spawned", "ignored",
+    *(f"injected_{model}" for model in _MODELS),
+)  # fmt: skip
+_ROW = np.dtype(
+    [
+        ("counts", np.int64, len(_COUNTS)), ("first_hour", np.int64), ("last_hour", np.int64), ("first_id", "V16"),
+        ("last_id", "V16"), *((name, object) for name in _LAST),
+    ]
+)  # fmt: skip
+_NO_HOUR = 2**62
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_GUIDANCE_HIT = '"effect":"guidance"'
+
+
+async def find(
+    database: Database,
+    organisation: str,
+    scope: RowScope,
+    wanted: GroupFilter,
+    by: By,
+    *,
+    agent_tools: Iterable[str],
+    after: After = FIRST,
+    limit: int = 50,
+) -> list[Group]:
+    """Return the sums by group, the group of the newest call first.
+
+    `agent_tools` are the tools that start agents.
+    """
+    groups = _Groups(by, frozenset(agent_tools))
+    names = {"id", "user", "team", *_KEYS[by], *_COUNTED, *(_LAST if by == "session" else ())}
+    names |= {name for name in _EQUAL if getattr(wanted, name)}
+    if wanted.q or wanted.called_since is not None:
+        names |= {"session_id", "project"}
+    period = Period(wanted.since, wanted.until, after.newest)
+    async with database.transaction() as connection:
+        conditions = [is_equal("event", "PreToolUse"), *in_scope(scope), *_conditions(wanted)]
+        if wanted.called_since is not None:
+            live = await _live_sessions(connection, organisation, scope, wanted.called_since)
+            conditions.append(lambda hour: hour.where("session_id", live.__contains__))
+        if wanted.session_id:  # few rows, which an index finds
+            theirs = DECISIONS.c.session_id == storable(wanted.session_id)
+            found = of_rows(connection, organisation, names, [*bounds_of(period), theirs])
+        else:
+            found = hours(connection, organisation, names, period)
+        async for hour in found:
+            mask = met(hour, conditions)
+            if mask.any():
+                groups.add(hour, mask)
+    return groups.newest(after, limit)
+
+
+def _conditions(wanted: GroupFilter) -> list[Condition]:
+    found = [is_equal(name, storable(value)) for name in _EQUAL if (value := getattr(wanted, name))]
+    if q := storable(wanted.q).lower():
+
+        def begins(name: str) -> Condition:
+            return lambda hour: hour.where(name, lambda one: one.lower().startswith(q))
+
+        session, user = begins("session_id"), begins("user")
+        found.append(lambda hour: session(hour) | user(hour) | hour.where("project", lambda one: q in one.lower()))
+    return found
+
+
+async def _live_sessions(
+    connection: AsyncConnection, organisation: str, scope: RowScope, called_since: datetime
+) -> set[str]:
+    live = select(DECISIONS.c.session_id).where(
+        DECISIONS.c.organisation == organisation,
+        DECISIONS.c.event == "PreToolUse",
+        DECISIONS.c.id >= least_id(called_since),
+    )
+    return set((await connection.execute(scope.limit(live, DECISIONS))).scalars())
+
+
+class _Groups:
+    """The sums of each group so far: a row a group, in arrays that grow."""
+
+    def __init__(self, by: By, agent_tools: frozenset[str]) -> None:
+        self._by: By = by
+        self._agent_tools = agent_tools
+        self._rows: dict[tuple[Any, ...], int] = {}
+        self._sums = np.zeros(0, _ROW)
+
+    def add(self, hour: HourColumns, mask: Mask) -> None:
+        """Add the calls of an hour that a mask names, one at least."""
+        groups = grouped(hour, _KEYS[self._by], mask)
+        keys = [(hour.hour // 24,)] if self._by == "day" else groups.keys
+        rows = np.array([self._rows.setdefault(key, len(self._rows)) for key in keys], np.intp)
+        if len(self._rows) > len(self._sums):
+            more = np.zeros(len(self._rows), _ROW)
+            more["first_hour"], more["last_hour"] = _NO_HOUR, -1
+            self._sums = np.concatenate((self._sums, more))
+        self._sums["counts"][rows] += groups.tallies(self._measures(hour))
+        # Hours come in any order.
+        earlier = hour.hour < self._sums["first_hour"][rows]
+        self._sums["first_hour"][rows[earlier]] = hour.hour
+        self._sums["first_id"][rows[earlier]] = hour.ids()[groups.first()[earlier]]
+        later = hour.hour > self._sums["last_hour"][rows]
+        self._sums["last_hour"][rows[later]] = hour.hour
+        last = groups.last()[later]
+        self._sums["last_id"][rows[later]] = hour.ids()[last]
+        if self._by == "session":
+            for name in _LAST:
+                self._sums[name][rows[later]] = np.array(hour.values(name), object)[hour.codes(name)[last]]
+
+    def _measures(self, hour: HourColumns) -> list[Mask]:
+        """Return which calls count in each of `_COUNTS`."""
+        blocked = hour.where("effect", "deny".__eq__)
+        spawns = hour.where("tool", self._agent_tools.__contains__)
+        delegates = spawns | ~hour.where("agent_id", "".__eq__)
+        is_ignored = hour.where("outcome", "rewrite_ignored".__eq__)
+        obeyed = ~blocked & ~is_ignored
+        return [
+            np.ones(hour.count, np.bool_),
+            blocked,
+            hour.where("effect", "ask".__eq__),
+            ~blocked & delegates,
+            ~blocked & ~delegates,
+            hour.where("overridden", bool),
+            hour.where("rules", lambda rules: _GUIDANCE_HIT in rules),
+            ~blocked & spawns,
+            ~blocked & is_ignored,
+            *(obeyed & hour.where("model_injected", model.__eq__) for model in _MODELS),
+        ]
+
+    def newest(self, after: After, limit: int) -> list[Group]:
+        """Return a page of groups, that of the newest call first."""
+        last = [key.hex() for key in self._sums["last_id"][: len(self._rows)].tolist()]
+        in_order = sorted(range(len(last)), key=last.__getitem__, reverse=True)
+        if after.newest:
+            before = after.last_id.replace("-", "")
+            in_order = [row for row in in_order if last[row] < before]
+        keys = list(self._rows)
+        return [self._group(keys[row], self._sums[row]) for row in in_order[:limit]]
+
+    def _group(self, key: tuple[Any, ...], row: Any) -> Group:
+        counts = dict(zip(_COUNTS, row["counts"].tolist(), strict=True))
+        first_id, last_id = (str(UUID(bytes=bytes(row[name]))) for name in ("first_id", "last_id"))
+        shown: dict[str, Any] = {name: row[name] for name in _LAST} if self._by == "session" else {}
+        shown |= dict(zip(_KEYS[self._by], key, strict=False))
+        if self._by == "day":
+            shown["day"] = (_EPOCH + timedelta(days=key[0])).date().isoformat()
+        return Group(
+            last_id=last_id,
+            first_at=moment_of(first_id),
+            last_at=moment_of(last_id),
+            injected={model: n for model in _MODELS if (n := counts.pop(f"injected_{model}"))},
+            **shown,
+            **counts,
+        )

@@ -1,0 +1,76 @@
+"""Who sees and answers which wrong blocks."""
+
+import msgspec
+import pytest
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import RuleHit
+from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+from baton.records.pipeline import store as decisions
+from baton.records.review.decisions import Decisions
+from baton.records.review.wrong_blocks.service import WrongBlockFilter, WrongBlocks
+from tests.support.overriding import Process, record
+
+ADMIN = Principal(user="ada", role="admin")
+LEAD = Principal(user="lea", role="lead", team="red")
+OTHER_LEAD = Principal(user="leo", role="lead", team="blue")
+DORA = Principal(user="dora", team="red")
+
+
+@pytest.fixture
+async def database(sqlite_url):
+    """One kind is enough here: `tests/store` runs the queries on both."""
+    database = Database(Settings(database_url=sqlite_url))
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def team(tmp_path):
+    """The organisation's own policies, which lock a rule of the mode."""
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("locked: [orchestrator/test-or-build]\n")
+    return folder
+
+
+@pytest.fixture
+async def process(database, redis, team):
+    one = Process(database, redis, team)
+    for name in ("red", "blue"):
+        await one.users.put_team(ADMIN, name)
+    for name, of in (("dora", "red"), ("lea", "red"), ("bob", "blue")):
+        await one.users.put_user(ADMIN, name, team=of, disabled=False)
+    return one
+
+
+async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, database):
+    decided = record(decision="block", effect="deny")
+    await decisions.add(database, [decided])
+    reports = WrongBlocks(database, process.changes, Decisions(database))
+    made = await reports.make(DORA, decided.id, "c")
+    assert await reports.find(LEAD, WrongBlockFilter(), before_id="", limit=9) == [made]
+    assert await reports.find(OTHER_LEAD, WrongBlockFilter(), before_id="", limit=9) == []
+    with pytest.raises(NotFound):
+        await reports.resolve(OTHER_LEAD, made.id, state="declined", answer="", version="*")
+    with pytest.raises(Forbidden):
+        await reports.resolve(DORA, made.id, state="accepted", answer="", version="*")
+    answered = await reports.resolve(LEAD, made.id, state="accepted", answer="yes", version="1")
+    assert (answered.state, answered.resolved_by, answered.version) == ("accepted", "lea", 2)
+    with pytest.raises(PreconditionFailed, match='"2"'):
+        await reports.resolve(LEAD, made.id, state="declined", answer="no", version="1")
+    assert (await reports.resolve(LEAD, made.id, state="open", answer="", version="2")).resolved_at is None
+
+
+@pytest.mark.parametrize(
+    ("effects", "named"),
+    [(["guidance", "rewrite"], 1), (["rewrite", "ask"], 1), (["ask", "deny"], 1), (["deny", "deny"], 0), ([], None)],
+)
+async def test_a_report_names_the_first_rule_of_the_strongest_effect(process, database, effects, named):
+    hits = tuple(RuleHit(id=f"team/rule-{number}", effect=effect) for number, effect in enumerate(effects))
+    decided = msgspec.structs.replace(record(decision="block", effect="deny"), rules=hits)
+    await decisions.add(database, [decided])
+    made = await WrongBlocks(database, process.changes, Decisions(database)).make(DORA, decided.id, "c")
+    assert made.rule == ("" if named is None else f"team/rule-{named}")
