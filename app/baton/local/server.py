@@ -119,7 +119,7 @@ class Api:
             raise ApiError(_not_baton(f"{self.config.url}{path}", answer.status)) from None
 
     def pages(self, path: str, query: Query) -> list[Any]:
-        """Return the items of all pages of a list. Raises ApiError."""
+        """Return the items of all pages of a list. Raise ApiError."""
         items: list[Any] = []
         asked = {**query, "limit": "200"}
         while True:

@@ -72,7 +72,7 @@ class ServerClient:
             raise ServerAway(str(error)) from None
 
     async def job(self, job_id: str) -> dict[str, Any]:
-        """Return a job. Raises ToolError."""
+        """Return a job. Raise ToolError."""
         found: dict[str, Any] = await self.request("GET", f"/jobs/{quote(job_id, safe='')}")
         return found
 
@@ -109,17 +109,17 @@ class ServerClient:
             await asyncio.sleep(max(min(rest_s, end - time.monotonic()), 0))
 
     async def output(self, job_id: str) -> str:
-        """Return what a job's agent has answered so far. Raises ToolError."""
+        """Return what a job's agent has answered so far. Raise ToolError."""
         found = await self.request("GET", f"/jobs/{quote(job_id, safe='')}/output")
         return str(found["output"])
 
     async def cancel(self, job_id: str) -> dict[str, Any]:
-        """Cancel a job. Raises ToolError."""
+        """Cancel a job. Raise ToolError."""
         found: dict[str, Any] = await self.request("POST", f"/jobs/{quote(job_id, safe='')}/cancel")
         return found
 
     async def used(self, job_id: str, verb: str, asked: dict[str, Any], tell: ProgressSink) -> dict[str, Any]:
-        """Ask a job's runner to do something with its result, and return what became of it. Raises ToolError."""
+        """Ask a job's runner to do something with its result, and return what became of it. Raise ToolError."""
         path = f"/jobs/{quote(job_id, safe='')}"
         found: dict[str, Any] = await self.request("POST", f"{path}/{verb}", asked | {"wait_s": ACTION_S})
         while found["state"] in {"asked", "taken"}:

@@ -29,7 +29,7 @@ class ModeList:
     def find(
         self, principal: Principal, wanted: ModeFilter, *, after: tuple[str, ...], limit: int
     ) -> list[ModeSetting]:
-        """List settings by scope and name; `after` continues after the key of a page's last one. Raises Forbidden."""
+        """List settings by scope and name; `after` continues after the key of a page's last one. Raise Forbidden."""
         require(principal, "modes.read")
         found = [
             setting

@@ -53,12 +53,12 @@ class Tokens:
         changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
-        """Read all tokens from SQL. Raises DatabaseUnavailable."""
+        """Read all tokens from SQL. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
 
     async def load_some(self, ids: list[str]) -> None:
-        """Read the tokens of these ids again. Raises DatabaseUnavailable."""
+        """Read the tokens of these ids again. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             found = {token.id: token for token in await store.load_some(self._database, self._organisation, ids)}
             for token_id in ids:

@@ -36,12 +36,12 @@ class Users:
         changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
-        """Read the directory from SQL. Raises DatabaseUnavailable."""
+        """Read the directory from SQL. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             self._directory = await store.load(self._database, self._organisation)
 
     async def load_some(self, objects: list[str]) -> None:
-        """Read users, teams and projects again, as `object_of` names them. Raises DatabaseUnavailable."""
+        """Read users, teams and projects again, as `object_of` names them. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND), self._database.transaction() as connection:
             for one in objects:
                 kind, name = msgspec.json.decode(one, type=tuple[str, str])
@@ -240,7 +240,7 @@ class Users:
         await store.put(change.connection, self._organisation, user)
 
     async def take_account(self, change: Change, user: User, account: str) -> None:
-        """Make an account a user's as part of another change, unless it is.
+        """Bind an account to a user as part of another change, unless it is bound already.
 
         Raises:
             Unauthenticated: They were changed since they were found.

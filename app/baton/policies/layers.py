@@ -130,7 +130,7 @@ class PolicyLayers:
             raise refusal(refused.problems) from None
 
     def combine(self, where: Where, files: dict[str, str]) -> PolicySet:
-        """Lay texts over the active set at their tier. Raises PolicyProblems."""
+        """Lay texts over the active set at their tier. Raise PolicyProblems."""
         layer = as_layer(where.tier, where.name, files)
         unlocks = self._unlocks(where)
         if where.tier != ORGANISATION[0]:

@@ -47,10 +47,10 @@ class Service(Protocol):
         """Return whether `install` was done."""
 
     def start(self) -> None:
-        """Start the runner if it does not run. Raises ServiceError."""
+        """Start the runner if it does not run. Raise ServiceError."""
 
     def stop(self) -> None:
-        """Ask the runner to end; its jobs may end first. Raises ServiceError."""
+        """Ask the runner to end; its jobs may end first. Raise ServiceError."""
 
 
 class Systemd:

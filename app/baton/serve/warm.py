@@ -1,11 +1,11 @@
-"""What a server computes before it listens, and the same in every process: its modules, the shipped rules, certificates."""
+"""What each process computes before it listens, always the same: its modules, the shipped rules, the certificates."""
 
 import os
 import sys
 import threading
 
 NICE = 10
-"""How much a worker that starts gives way to those that answer."""
+"""The `nice` value of a worker that starts, so that the others answer first."""
 
 
 def warm() -> None:

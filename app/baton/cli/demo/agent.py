@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 PAUSE_S = 0.06
-"""Seconds between two words, so that one sees them come."""
+"""Seconds between two words, so that a person sees them arrive."""
 CLIENT = """import requests
 
 URL = "https://payments.example.com"
@@ -65,7 +65,7 @@ class Agent:
             time.sleep(PAUSE_S)
 
     def plan(self, *steps: str, done: int) -> None:
-        """Show the plan, of which so many steps are done."""
+        """Show the plan, with this many steps done."""
         states = ["completed"] * done + ["in_progress"] + ["pending"] * len(steps)
         entries = [
             {"content": step, "priority": "medium", "status": state} for step, state in zip(steps, states, strict=False)
@@ -87,7 +87,7 @@ class Agent:
         self._ask("fs/write_text_file", path=path, content=text)
 
     def may(self, command: str) -> bool:
-        """Ask for leave to run a command; whoever started the task answers."""
+        """Ask for permission to run a command; the person who started the task answers."""
         self._tools += 1
         call = {
             "toolCallId": f"call-{self._tools}",

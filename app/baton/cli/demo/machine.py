@@ -24,7 +24,7 @@ _END_S = 20
 
 
 class Machine:
-    """A running runner of whoever has the token; the folder and all that it holds goes with it."""
+    """Run a runner for the owner of the token; remove the folder and everything in it afterwards."""
 
     def __init__(self, token: str) -> None:
         self._token = token

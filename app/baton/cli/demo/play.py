@@ -44,11 +44,11 @@ class Demo:
         self.calls = 0
 
     def is_fresh(self) -> bool:
-        """Return whether nobody has made a call on the server yet. Raises ApiError."""
+        """Return whether nobody has made a call on the server yet. Raise ApiError."""
         return not self._admin.request("GET", "/decisions", query={"limit": "1"})["items"]
 
     def set_up(self) -> None:
-        """Enter the teams, people, projects, rules, modes and rosters. Raises ApiError."""
+        """Enter the teams, people, projects, rules, modes and rosters. Raise ApiError."""
         admin = self._admin
         for team, project in PROJECTS.items():
             admin.request("PUT", f"/teams/{team}", body={"reason": WHY})
@@ -68,7 +68,7 @@ class Demo:
         self._apis["demo-ada"].request("PUT", "/mode", body=mode)
 
     def play(self) -> None:
-        """Let everybody work once: sessions, routes with feedback, patterns, a graph, a job, a report. Raises ApiError."""
+        """Let everybody work once: sessions, routes with feedback, patterns, a graph, a job, a report. Raise ApiError."""
         for person, prompt, calls in SESSIONS:
             self._session(person, prompt, calls)
         for number, (prompt, right) in enumerate(PROMPTS):
@@ -88,7 +88,7 @@ class Demo:
         lead.request("POST", "/graphs", body=graph)
 
     def token_of_runner(self) -> str:
-        """Return a token of whoever plays the demonstration, for a runner that serves nobody else. Raises ApiError."""
+        """Return a token of the person who runs the demonstration, for a runner that serves nobody else. Raise ApiError."""
         text = self._token(self._admin.request("GET", "/me")["user"], "developer", "")
         self._own = self._api_of(text)
         return text
@@ -123,7 +123,7 @@ class Demo:
                 time.sleep(pause_s)
 
     def leave(self) -> None:
-        """Revoke the tokens that were made. Raises ApiError."""
+        """Revoke the tokens that were made. Raise ApiError."""
         for token in self._tokens:
             self._admin.request("DELETE", f"/tokens/{token}", query={"reason": WHY})
 

@@ -24,7 +24,7 @@ def install(text: str, options: HookOptions) -> str:
 
 
 def uninstall(client: ClientName, text: str) -> str:
-    """Return a file's text without the hooks, "" if nothing is left of it. Raises UnclearError."""
+    """Return a file's text without the hooks, "" if nothing is left of it. Raise UnclearError."""
     if client in _OWN_FILE:
         return "" if own_file.is_ours(text) else text
     form = flat_settings if client == "cursor" else settings
@@ -37,7 +37,7 @@ def is_empty(text: str) -> bool:
 
 
 def installed(client: ClientName, text: str) -> dict[str, dict[str, Any]]:
-    """Return Baton's entries by event. Raises UnclearError."""
+    """Return Baton's entries by event. Raise UnclearError."""
     if client in _OWN_FILE:
         return own_file.installed(text)
     if client == "cursor":
@@ -47,7 +47,7 @@ def installed(client: ClientName, text: str) -> dict[str, dict[str, Any]]:
 
 
 def off_switch(client: ClientName, text: str) -> str:
-    """Return the name of the setting by which a file switches all its hooks off, "" if it does not. Raises UnclearError."""
+    """Return the name of the setting by which a file switches all its hooks off, "" if it does not. Raise UnclearError."""
     if client == "opencode":
         return ""
     found = check(text or "{}")

@@ -33,7 +33,7 @@ class _Node(msgspec.Struct):
 
 
 def check(text: str) -> dict[str, Any]:
-    """Parse a text that must be an object without duplicate keys. Raises UnclearError."""
+    """Parse a text that must be an object without duplicate keys. Raise UnclearError."""
     try:
         value = json.loads(text)
         _scan(text, 0)

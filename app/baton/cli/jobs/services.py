@@ -92,7 +92,7 @@ def logs(
 
 
 def begin(home: Home) -> str:
-    """Start the runner, and return by what it is started. Raises ApiError."""
+    """Start the runner, and return by what it is started. Raise ApiError."""
     way = _service(home)
     try:
         if not way.is_installed():

@@ -16,7 +16,7 @@ class CallError(UsageError):
 
 
 def read_calls(text: str) -> list[dict[str, Any]]:
-    """Read one JSON object, or one a line. Raises CallError."""
+    """Read one JSON object, or one a line. Raise CallError."""
     # A pretty-printed object has many lines, so the whole is tried before the lines.
     try:
         whole = json.loads(text)
@@ -38,7 +38,7 @@ def read_calls(text: str) -> list[dict[str, Any]]:
 
 
 def one_call(text: str) -> dict[str, Any]:
-    """Read exactly one JSON object. Raises CallError."""
+    """Read exactly one JSON object. Raise CallError."""
     found = read_calls(text)
     if len(found) != 1:
         raise CallError(f"{len(found)} payloads were given; give one")
@@ -46,7 +46,7 @@ def one_call(text: str) -> dict[str, Any]:
 
 
 def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> Facts:
-    """Return the facts by which a payload is decided. Raises CallError."""
+    """Return the facts by which a payload is decided. Raise CallError."""
     levels: dict[str, Level] = {name: name for name in get_args(Level)}
     if level not in levels:
         raise CallError(f"unknown level `{level}`{did_you_mean(level, list(levels))}")

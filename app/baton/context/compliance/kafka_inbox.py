@@ -39,7 +39,7 @@ _envelope = msgspec.json.Decoder(_Envelope).decode
 
 
 class KafkaComplianceInbox:
-    """Takes each result at least once; taking it again changes nothing. What cannot be read is logged and passed over."""
+    """Takes each result at least once; taking it again changes nothing. What cannot be read is logged and skipped."""
 
     def __init__(self, url: str, topic: str, compliance: Compliance, *, organisation: str) -> None:
         """Keep what is needed to connect; `topic` is the full name of `compliance-evaluated`."""

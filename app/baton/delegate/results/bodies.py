@@ -108,7 +108,7 @@ class DiffPageModel(BaseModel):
 
 
 class DiffPageBody(BaseModel):
-    """A page of a difference, as a runner sends it; without one, `error` says why."""
+    """A page of a difference, as a runner sends it, or an `error` that says why there is none."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -30,7 +30,7 @@ class AgentTokens:
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
-        """Read the tokens of leased jobs. Raises DatabaseUnavailable."""
+        """Read the tokens of leased jobs. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND), self._database.transaction() as connection:
             found = await store.leased_agents(connection, self._organisation)
             self._known = {one.agent_digest: one for one in found}

@@ -18,7 +18,7 @@ class ModeExemptions(Protocol):
     """Switches the orchestrator mode off for a session: `Modes`."""
 
     async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
-        """Switch the mode off for a session. Raises StoreUnavailable."""
+        """Switch the mode off for a session. Raise StoreUnavailable."""
         ...
 
 

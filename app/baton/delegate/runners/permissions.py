@@ -103,7 +103,7 @@ class JobPermissions:
             raise StoreUnavailable(_AWAY) from None
 
     async def find(self, job: Job) -> list[JobPermission]:
-        """List a job's permission requests, the oldest first. Raises StoreUnavailable."""
+        """List a job's permission requests, the oldest first. Raise StoreUnavailable."""
         try:
             async with self._states.database.transaction() as connection:
                 return await store.of_job(connection, job.id)

@@ -78,7 +78,7 @@ class JobSweeper:
         return PERIOD
 
     async def sweep(self) -> None:
-        """Look through all jobs once. Raises DatabaseUnavailable."""
+        """Look through all jobs once. Raise DatabaseUnavailable."""
         async with self._database.transaction() as connection:
             now = await clock.now(connection)
             due = await jobs.due(connection, self._organisation, now, now - CANCEL)
@@ -148,7 +148,7 @@ class JobSweeper:
 
 
 async def _log_failure(job_id: str, step: Awaitable[None]) -> None:
-    """Await a step on one job; an error in it must not keep the sweep from the other jobs. Raises DatabaseUnavailable."""
+    """Await a step on one job; an error in it must not keep the sweep from the other jobs. Raise DatabaseUnavailable."""
     try:
         await step
     except DatabaseUnavailable:

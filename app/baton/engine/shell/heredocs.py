@@ -17,7 +17,7 @@ _QUOTE = re.compile(rb"'[^']*'")
 _ANSI = re.compile(rb"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _WORD = re.compile(rb"[^\s;&|<>()]+")
 _KEYWORDS = frozenset([b"then", b"else", b"elif", b"do", b"if", b"while", b"until", b"!", b"{", b"time"])
-"""Words behind which a command begins."""
+"""Words after which a command begins."""
 _NO_COMMAND = frozenset(
     [b"done", b"fi", b"esac", b"}", b"[[", b"case", b"for", b"select", b"function", b"export", b"declare", b"typeset", b"local",
      b"readonly", b"unset", b"coproc"]
@@ -25,17 +25,17 @@ _NO_COMMAND = frozenset(
 """First words of what takes no here-string in front of it."""
 _ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*(?:\[[^]\s]*\])?\+?=")
 _MOST_STEPS = 8_000
-"""Steps of the scanner; bodies take one each."""
+"""Most steps of the scanner; a body takes one step."""
 _ESCAPE = re.compile(rb"\\([$`\\\n])")
 _KEPT = re.compile(
     rb"\\[$`\\\n]|\$\(\([^()\"'`\\]*\)\)|\$\((?!\()[^()`\\]*\)|\$\{[^{}\"'`\\$]*\}|`[^`\"\\]*`|(\\?\")|([`]|\$[({])",
     re.DOTALL,
 )
-"""A part of a body that is the same between double quotes; a quote, which must be escaped there; what may be neither."""
+"""Three groups: text that means the same between double quotes; a quote, which must be escaped there; anything else."""
 
 
 class _Heredoc(NamedTuple):
-    """A heredoc: where its operator stands and where the command begins that it belongs to, -1 if that takes no here-string."""
+    """A heredoc: where its operator is, and where its command begins, or -1 if that command takes no here-string."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ def as_here_strings(src: bytes) -> bytes:
 
 
 class _Scanner:
-    """Goes through a text once. `open` are the quotes and brackets around the current character.
+    """Reads a text once, from its beginning. `open` holds the quotes and brackets around the current character.
 
     `command` is where the current command begins, -1 while none has begun; `outer` are those around it, with the places of their
     brackets. `pending` are heredocs whose bodies follow the line, `case` is where the word was seen last.
@@ -279,7 +279,7 @@ class _Scanner:
         self.at = found.end()
 
     def takes(self, command: int, start: int) -> int:
-        """Return where the here-string goes, in front of a command; -1 if the command takes none there.
+        """Return where the here-string is inserted, before a command, or -1 if the command takes none there.
 
         Of several inputs the last counts, so it may not pass another one.
         """
@@ -309,7 +309,7 @@ class _Scanner:
         self.pending = []
 
     def body_end(self, heredoc: _Heredoc) -> tuple[int, int]:
-        """Return where the body ends, and where the line of its delimiter does."""
+        """Return the end of the body, and the end of its delimiter's line."""
         src, at = self.src, self.at
         joined = b""
         while at < len(src):
@@ -341,7 +341,7 @@ class _Scanner:
 
 
 def _here_string(body: bytes, *, literal: bool) -> bytes | None:
-    """Return a body as one word; None if it holds substitutions that may mean something else between quotes."""
+    """Return a body as one word, or None if it holds substitutions that may mean something else between quotes."""
     if len(body) - len(body.rstrip(b"\\")) and not literal:  # the last line would go on behind the body
         return None
     if not literal and b"$" not in body and b"`" not in body:

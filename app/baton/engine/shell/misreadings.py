@@ -181,7 +181,7 @@ def tree(root: Node, src: bytes) -> None:
 
 
 def rewrite(src: bytes) -> None:
-    """Mend a text in which the parser found errors, if it has heredocs, or one of the forms that `rewritten` knows."""
+    """Correct a text in which the parser found errors, if it has heredocs or one of the forms that `rewritten` knows."""
     text = as_here_strings(src)
     if text == src and len(src) <= MAX_REWRITTEN:
         text = rewritten(src)

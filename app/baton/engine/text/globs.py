@@ -23,17 +23,17 @@ def literal_parts(glob: str) -> list[str]:
 
 
 def any_of(patterns: Iterable[str]) -> Match:
-    """Return a matcher of whole texts against any of the globs; `*` matches slashes too. Raises ValueError."""
+    """Return a matcher of whole texts against any of the globs; `*` matches slashes too. Raise ValueError."""
     return _build(tuple(patterns), ".*")
 
 
 def any_path(patterns: Iterable[str]) -> Match:
-    """Return a matcher of whole paths against any of the globs; `*` stays within a folder. Raises ValueError."""
+    """Return a matcher of whole paths against any of the globs; `*` stays within a folder. Raise ValueError."""
     return _build(tuple(patterns), "[^/]*")
 
 
 def translate(glob: str, star: str) -> str:
-    """Return a glob as an RE2 expression without anchors; `star` is what a single `*` becomes. Raises ValueError."""
+    """Return a glob as an RE2 expression without anchors; `star` is what a single `*` becomes. Raise ValueError."""
     out: list[str] = []
     at = 0
     while at < len(glob):

@@ -294,7 +294,7 @@ class StoreUnavailable(BatonError):
 
 
 class ProviderUnavailable(BatonError):
-    """The OpenID provider did not answer, or not as one; nobody was signed in."""
+    """The OpenID provider did not answer, or its answer was not one of a provider; nobody was signed in."""
 
     status = 503
     code = "provider_unavailable"

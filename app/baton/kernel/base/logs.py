@@ -20,7 +20,7 @@ log = logging.getLogger("baton")
 _style: Literal["text", "json"] = "text"
 _IDS = {"request_id": request_id, "decision_id": decision_id}
 _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(9), *range(11, 32), *range(127, 160))} | {10: "\n  "}
-"""What a line's text may not hold: what somebody else wrote could move a terminal's cursor, or look like a line of ours."""
+"""Characters that a logged text may not hold: they could move a terminal's cursor, or look like another line of the log."""
 
 
 def ended(status: int | None) -> str:

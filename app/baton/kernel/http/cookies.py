@@ -5,7 +5,7 @@ from typing import Literal
 from baton.kernel.base.errors import ForbiddenOrigin
 
 Kind = Literal["baton", "baton-attempt"]
-"""The cookie of a signed-in browser, and that of one whose person is at the OpenID provider."""
+"""The cookie of a signed-in browser, and the cookie during a sign-in at the OpenID provider."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
 _SECURE = "__Host-"

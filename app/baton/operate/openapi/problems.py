@@ -42,7 +42,7 @@ _DETAILS: dict[type[BatonError], str] = {
 }
 
 _READ_FROM_A_RUNNER = frozenset(["/jobs/{job_id}/diff/pages"])
-"""What a runner is asked for, which it cannot give of every job."""
+"""What a runner is asked for and does not have for every job."""
 
 
 def responses() -> dict[str, Any]:

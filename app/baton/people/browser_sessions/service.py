@@ -65,7 +65,7 @@ class BrowserSessions:
         tokens.also(PREFIX, self.check)
 
     async def load(self) -> None:
-        """Read the sessions that have not ended from SQL. Raises DatabaseUnavailable."""
+        """Read the sessions that have not ended from SQL. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             found = await store.load(self._database, self._organisation, self._now())
             self._known = {one.id: one for one in found}
@@ -83,7 +83,7 @@ class BrowserSessions:
         return self._principal(session)
 
     def _principal(self, session: BrowserSession) -> Principal:
-        """Return whom a session speaks for now. Raises Unauthenticated."""
+        """Return whom a session speaks for now. Raise Unauthenticated."""
         if session.expires_at <= self._now():
             raise Unauthenticated(f"this browser's session has ended; {_MEND}")
         if session.token_id:
@@ -97,7 +97,7 @@ class BrowserSessions:
         )
 
     def _of_account(self, session: BrowserSession) -> Principal:
-        """Return the user whom an account signed in, with the team and role that they have now. Raises Unauthenticated."""
+        """Return the user whom an account signed in, with the team and role that they have now. Raise Unauthenticated."""
         user = self._users.find(session.user)
         why = self._account_refusal(session, user)
         if user is None or why:
@@ -105,7 +105,7 @@ class BrowserSessions:
         return Principal(organisation=self._organisation, team=user.team, user=user.name, role=user.role, agent=False)
 
     def _account_refusal(self, session: BrowserSession, user: User | None) -> str:
-        """Return why an account's session is refused, "" for a good one."""
+        """Return why an account's session is refused, or "" if it is not."""
         if not self._issuer or session.account.partition(" ")[0] != self._issuer:
             return "accounts of that provider sign nobody in any more"
         if user is None or user.disabled_at is not None:

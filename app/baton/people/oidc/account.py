@@ -15,14 +15,14 @@ class NamesNobody(Exception):
 
 
 class Account(msgspec.Struct, frozen=True):
-    """Whom the provider vouches for: its issuer, and the claims of a checked ID token."""
+    """The account that the provider confirmed: its issuer, and the claims of a checked ID token."""
 
     issuer: str
     claims: dict[str, Any]
 
     @property
     def text(self) -> str:
-        """The account as it is kept with a user: an issuer has no blank, so that the subject follows the first."""
+        """The account as it is stored with a user. An issuer has no blank: what follows the first blank is the subject."""
         return f"{self.issuer} {self.claims['sub']}"
 
     def user_name(self, settings: OidcSettings) -> str:

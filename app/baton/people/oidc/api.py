@@ -31,13 +31,13 @@ _KIND: Kind = "baton-attempt"
 
 
 class SignInProviderModel(BaseModel):
-    """Whose accounts sign people in."""
+    """The providers that can sign people in."""
 
     name: str
 
 
 class SignInProvidersModel(BaseModel):
-    """The providers whose accounts sign people in: one, or none."""
+    """The providers whose accounts can sign in: one, or none."""
 
     items: list[SignInProviderModel]
 
@@ -99,7 +99,7 @@ async def list_sign_in_providers(accounts: AccountSignInOf) -> SignInProvidersMo
 async def begin_account_sign_in(
     accounts: AccountSignInOf, request: Request, response: Response, body: SignInAttemptBody
 ) -> SignInAttemptModel:
-    """Begin to sign this browser in with an account; the answer sets a cookie that the end asks for."""
+    """Begin to sign this browser in with an account; the answer sets a cookie that the last step needs."""
     if not attempts.is_page(body.return_to):
         raise Invalid("return_to", f"is `{body.return_to}`, which is no path below `/ui/` to return to")
     attempt, url = await accounts.begin(body.return_to, _redirect_uri(request))
@@ -112,7 +112,7 @@ async def begin_account_sign_in(
 async def sign_in_with_account(
     accounts: AccountSignInOf, request: Request, response: Response, body: ProviderAnswerBody
 ) -> AccountSessionModel:
-    """Sign this browser in with the account that the provider vouches for; the answer sets a cookie."""
+    """Sign this browser in with the account that the provider confirms; the answer sets a cookie."""
     attempt = Attempt.read(request.cookies.get(name(host_of(request), secure=is_secure(request), kind=_KIND), ""))
     answer = Answer(state=body.state, code=body.code, error=body.error, issuer=body.iss)
     session, text = await accounts.finish(attempt, answer, _redirect_uri(request))

@@ -24,7 +24,7 @@ _SIGN_IN = "/ui/sign-in"
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What a browser's cookie says: all of it is bound into what is derived from it, the moment and the path too."""
+    """What a browser's cookie says. Everything in it, the time and the path too, goes into what is derived from it."""
 
     cookie: str
     return_to: str
@@ -37,7 +37,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, cookie: str, now: Callable[[], float] = time.time) -> Self | None:
-        """Read a browser's cookie; None for one that is none or too old."""
+        """Read a browser's cookie; return None if it is invalid or too old."""
         found = _COOKIE.fullmatch(cookie)
         if found is None or not 0 <= now() - int(found[1], 16) < LASTS_S:
             return None

@@ -1,4 +1,4 @@
-"""The OpenID provider: where its pages are, whom it says somebody is, and why its word is taken.
+"""The OpenID provider: where its pages are, what it says about a person, and why that can be trusted.
 
 Only a server with `BATON_OIDC_ISSUER` imports this module, because authlib takes a quarter of a second to import. Every
 answer is bounded in bytes and in time; the client secret, codes and tokens are in no log line and no error.
@@ -29,19 +29,19 @@ from baton.people.oidc.account import Account
 
 SCOPE = "openid profile email"
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
-"""Signatures that are taken. None that is made with a shared secret: the client secret would sign as the provider does."""
+"""Accepted signatures. None uses a shared secret: whoever has the client secret could sign as the provider."""
 _PUBLIC = frozenset({"RSA", "EC"})
 LONGEST_SUBJECT = 255
 LASTS_S = 3_600.0
-"""How long the provider's description and keys are taken without asking for them again, in seconds."""
+"""How long the provider's description and keys are used before they are read again, in seconds."""
 AGAIN_S = 60.0
-"""How long an old description is taken after the provider could not be asked for a new one, in seconds."""
+"""How long an old description is used when the provider cannot be reached for a new one, in seconds."""
 LEEWAY_S = 60
 """How far the provider's clock may be off, in seconds."""
 TIMEOUT_S = 10.0
-"""How long all that one sign-in asks of the provider may take, its waiting for a turn included, in seconds."""
+"""How long all requests of one sign-in to the provider may take together, in seconds, with the wait for a turn."""
 SILENCE_S = 4.0
-"""How long the provider may say nothing, in seconds."""
+"""How long the provider may be silent, in seconds."""
 MOST_AT_ONCE = 16
 MOST_BYTES = 1 << 20
 """Bytes of an answer; a company's key set is some 10 KiB."""
@@ -53,7 +53,7 @@ for _name in ("httpx2", "httpcore2"):  # they log each call's URL
 
 
 class _Description(msgspec.Struct):
-    """What of the provider's discovery document is read (OpenID Connect Discovery 1.0, section 3)."""
+    """The parts of the provider's discovery document that are read (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -73,11 +73,11 @@ class _Tokens(msgspec.Struct):
 
 
 class _Untrue(Exception):
-    """An ID token is not made as one."""
+    """What should be an ID token does not have the form of one."""
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """A connection that reads no more of an answer than is needed of any."""
+    """A connection that stops reading an answer which is larger than any that it needs."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
@@ -136,7 +136,7 @@ class Provider:
         return str(url)
 
     async def account(self, code: str, *, redirect_uri: str, nonce: str, verifier: str, issuer: str) -> Account:
-        """Return whose account a code is from. `issuer` is what the answer names as such, "" where it names none.
+        """Return the account that a code stands for. `issuer` is the one that the answer names, "" if it names none.
 
         Raises:
             ProviderUnavailable: The provider does not answer, or not as a provider does.
@@ -174,7 +174,7 @@ class Provider:
     async def _claims(
         self, client: AsyncOAuth2Client, described: _Description, tokens: _Tokens, nonce: str
     ) -> dict[str, Any]:
-        """Return what an ID token says. Raises Unauthenticated."""
+        """Return what an ID token says. Raise Unauthenticated."""
         keys = await self._key_set(client, described)
         try:
             try:
@@ -188,7 +188,7 @@ class Provider:
             raise Unauthenticated(f"what {self.name} said cannot be taken ({_why(error)}); tell an admin") from None
 
     def _checked(self, tokens: _Tokens, keys: KeySet, nonce: str) -> dict[str, Any]:
-        """Return what an ID token says, held to OpenID Connect Core 1.0, section 3.1.3.7. Raises JoseError and _Untrue."""
+        """Return what an ID token says, held to OpenID Connect Core 1.0, section 3.1.3.7. Raise JoseError and _Untrue."""
         try:
             token = jwt.decode(
                 tokens.id_token, key=keys, registry=JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
@@ -251,7 +251,7 @@ class Provider:
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[AsyncOAuth2Client]:
-        """Yield a client of its own: what it is answered stays with it. Map what can fail to what a person can do."""
+        """Yield a client that shares no cookies with others. Turn its errors into ones that tell a person what to do."""
         try:
             async with asyncio.timeout(TIMEOUT_S), self._turns, self._client() as client:
                 yield client
@@ -300,7 +300,7 @@ def _word(code: object) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Return what went wrong in some words, without what was sent or answered."""
+    """Return a short description of what went wrong, without the request or the answer."""
     match error:
         case TimeoutError() | httpx2.TimeoutException():
             return "no answer in time"

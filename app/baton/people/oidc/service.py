@@ -1,4 +1,4 @@
-"""Signing a browser in with an account: what it is sent to the provider with, and whom the answer makes it."""
+"""Signs a browser in with an account: sends it to the provider, and finds the user whom the answer names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _REFUSALS = {
     "temporarily_unavailable": "{name} is not available now; try again, or sign in with a token",
     "server_error": "{name} has a fault; try again, or sign in with a token",
 }
-"""What a provider answers in the place of a code (RFC 6749, section 4.1.2.1), in words."""
+"""What a provider can answer instead of a code (RFC 6749, section 4.1.2.1), in words."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class AccountSignIn:
 
     @property
     def name(self) -> str:
-        """What people call the provider, "" where there is none."""
+        """The provider's name for people, "" if there is no provider."""
         return self._provider.name if self._provider is not None else ""
 
     async def begin(self, return_to: str, redirect_uri: str) -> tuple[Attempt, str]:
@@ -124,7 +124,7 @@ class AccountSignIn:
         return self._provider
 
     def _user(self, account: Account) -> User:
-        """Return the user whom an account signs in. Raises NamesNobody."""
+        """Return the user whom an account signs in. Raise NamesNobody."""
         name = account.user_name(self._settings)
         user = self._users.find(name)
         if user is None:
@@ -148,7 +148,7 @@ class AccountSignIn:
         return user
 
     async def _audit_refusal(self, account: Account, why: str) -> None:
-        """Write down who was refused: somebody with an account, so that nobody without one can fill the log."""
+        """Record who was refused. They have an account at the provider, so a stranger cannot fill the log."""
         log.info("%s signs nobody in: %s", account.text, why)
         nobody = Principal(organisation=self._organisation, team="", user="", role="developer")
         try:

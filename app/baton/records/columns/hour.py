@@ -1,4 +1,4 @@
-"""The decisions of one hour by column: each value once, and of each decision the number of its value.
+"""The decisions of one hour by column: each different value once, and for each decision the number of its value.
 
 An hour has few different values in most columns, so a decision takes about a byte in each, and numpy counts thousands of
 decisions in the time in which a database reads one row.
@@ -55,7 +55,7 @@ class HourColumns:
 
     @classmethod
     def unpack(cls, hour: int, packed: Mapping[str, bytes]) -> "HourColumns":
-        """Read columns that `pack` made; the ids may be left out."""
+        """Read columns that `pack` wrote; the ids may be skipped."""
         columns, ids, count = {}, b"", 0
         for name, data in packed.items():
             count, values, codes = _decode(data)
@@ -88,7 +88,7 @@ class HourColumns:
         return np.fromiter(map(meets, column.values), np.bool_, len(column.values))[column.codes]
 
     def counts(self, name: str, mask: Mask) -> dict[Any, int]:
-        """Return how many of the decisions of a mask have each value of a column; a value that none has is left out."""
+        """Return how many decisions of a mask have each value of a column, without the values that no decision has."""
         column = self._columns[name]
         counts = np.bincount(column.codes[mask], minlength=len(column.values)).tolist()
         return {value: count for value, count in zip(column.values, counts, strict=True) if count}
@@ -183,7 +183,7 @@ class Groups(NamedTuple):
         return sums
 
     def tallies(self, masks: Sequence[Mask]) -> NDArray[np.int64]:
-        """Return how many decisions of each group are in each mask: a row a group, a column a mask."""
+        """Return how many decisions of each group are in each mask: one row per group, one column per mask."""
         of = np.empty(self.places.max() + 1, np.intp)
         of[self.places] = np.repeat(np.arange(len(self.starts)), self.counts)
         # By places: a decision outside of the groups has no group.

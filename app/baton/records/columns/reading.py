@@ -47,7 +47,7 @@ class Period(msgspec.Struct, frozen=True):
 
     @property
     def ids(self) -> tuple[str, str, str]:
-        """The least id, the id that all are below, and the last one; "" is no bound."""
+        """The smallest id, the id that all are below, and the largest one; "" means no bound."""
         since = "" if self.since is None else least_id(self.since)
         until = "" if self.until is None else least_id(self.until)
         return since, until, self.newest
@@ -130,7 +130,7 @@ def bounds_of(period: Period) -> list[ColumnElement[bool]]:
 
 
 class _Pace:
-    """Lets the event loop do something else now and then."""
+    """Lets the event loop do other work from time to time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -159,7 +159,7 @@ async def _kept(
     last: int,
     edges: tuple[int, int],
 ) -> dict[int, dict[str, bytes]]:
-    """Return the columns of the hours that are kept; those of an hour without decisions are none.
+    """Return the columns of the hours that are stored; an hour without decisions has no columns.
 
     Which hours are valid is read in the same statement, as Postgres would show a later state to a second one.
     """

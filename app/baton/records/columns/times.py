@@ -1,7 +1,7 @@
-"""Round the time that a decision took, so that any number of decisions has few different times."""
+"""Round the time that a decision took, so that there are few different times however many decisions there are."""
 
 _STEPS_US = (1, 10, 100, 1_000, 10_000, 100_000)
-"""What times are rounded down to, in microseconds: each keeps two digits, and the last one all that is slower."""
+"""The times to which others are rounded down, in microseconds: two digits each; the last one stands for all slower ones."""
 
 
 def rounded_us(us: int) -> int:
@@ -10,5 +10,5 @@ def rounded_us(us: int) -> int:
 
 
 def width_us(us: int) -> int:
-    """Return how many microseconds the times that are counted together lie apart, the least of them being `us`."""
+    """Return the width, in microseconds, of the bucket of times that begins at `us`."""
     return next((step for step in _STEPS_US if us < 100 * step), _STEPS_US[-1])

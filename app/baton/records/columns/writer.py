@@ -21,7 +21,7 @@ WORK = "sums"
 PERIOD = timedelta(minutes=1)
 """How often one server of all looks for hours to write."""
 LONGEST_S = 45.0
-"""How long it goes on at a time, in seconds, so that its leadership does not run out meanwhile."""
+"""How long one run may take, in seconds: its leadership must not expire during it."""
 LEAST_PAUSE_S = 0.01
 
 
@@ -62,7 +62,7 @@ class ColumnWriter:
         return done
 
     async def write_hour(self, hour: int) -> None:
-        """Write one hour in place of what was kept of it. Raises DatabaseUnavailable."""
+        """Write one hour, in place of its old columns. Raise DatabaseUnavailable."""
         async with self._database.transaction() as connection:
             await write_hour(connection, self._organisation, hour)
 
@@ -88,7 +88,7 @@ class ColumnWriter:
 
 
 async def write_hour(connection: AsyncConnection, organisation: str, hour: int) -> None:
-    """Write the columns of one hour in place of what was kept of it."""
+    """Write the columns of one hour, in place of its old ones."""
     key = {"organisation": organisation, "hour": hour}
     # First, because it waits for those who change rows of this hour now, and they for this: `marks_of_stale`.
     valid = insert_into(connection.dialect.name, SUMMED).values(**key, valid=True)

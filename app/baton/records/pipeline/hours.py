@@ -41,7 +41,7 @@ def start_of_hour(hour: int) -> datetime:
 
 
 def marks_of_stale(dialect: Dialect, changed: Iterable[tuple[str, str]], now: float) -> Statements:
-    """Return what marks the hours as stale that changed decisions are part of.
+    """Return the statement that marks as stale the hours of changed decisions.
 
     It belongs into the transaction of the change.
 

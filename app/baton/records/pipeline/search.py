@@ -54,7 +54,7 @@ _EQUAL = (
     "user", "session_id", "agent_id", "agent_type", "client", "event", "tool", "effect", "decision", "outcome", "project",
     "revision",
 )  # fmt: skip
-"""The filters that a column must be equal to."""
+"""The filters that ask for an equal value of a column."""
 
 _rules = DecisionRuleRow.__table__
 

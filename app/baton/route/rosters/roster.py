@@ -28,7 +28,7 @@ class RosterKey(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def object(self) -> str:
-        """What a change of the roster names as its object; unlike in its text, no part can end in the middle of another."""
+        """The object that a change of a roster names. Its text is unambiguous: no part can end inside another."""
         return storable(f"{self.tier}\n{self.owner}\n{self.name}")
 
     @classmethod

@@ -77,5 +77,5 @@ async def git(folder: Path, *arguments: str, limit: int | None = None, index: Pa
 
 
 async def line(folder: Path, *arguments: str, index: Path | None = None) -> str:
-    """Return the one line that git prints; a path in it keeps bytes that are not UTF-8. Raises GitError."""
+    """Return the one line that git prints; a path in it keeps bytes that are not UTF-8. Raise GitError."""
     return (await git(folder, *arguments, index=index)).decode("utf-8", "surrogateescape").strip("\n")

@@ -138,7 +138,7 @@ class Results:
 
 
 async def changed_files(result: Result) -> list[ChangedFile]:
-    """List what a job changed, in the order of paths. Raises GitError."""
+    """List what a job changed, in the order of paths. Raise GitError."""
     printed = await git(Path(result.repository), *_DIFF, "-z", "--raw", "--numstat", result.base, result.commit)
     fields = printed.decode("utf-8", "surrogateescape").split("\0")
     raw, counts, place = [], {}, 0
@@ -165,7 +165,7 @@ async def changed_files(result: Result) -> list[ChangedFile]:
 
 
 async def difference(result: Result, limit: int | None = None) -> bytes:
-    """Return the difference as git's patch, at most `limit` bytes of it. Raises GitError."""
+    """Return the difference as git's patch, at most `limit` bytes of it. Raise GitError."""
     return await git(Path(result.repository), *_DIFF, *_PATCH, result.base, result.commit, limit=limit)
 
 
@@ -256,7 +256,7 @@ async def _is_applied(result: Result, patch: Path) -> bool:
 
 
 async def write_patch(result: Result, patch: Path, path: str = "") -> None:
-    """Write a result's difference, or that of one file, into a file; it may be larger than memory. Raises GitError."""
+    """Write a result's difference, or that of one file, into a file; it may be larger than memory. Raise GitError."""
     only = ("--", path) if path else ()
     words = (*_DIFF, *_PATCH, f"--output={patch}", result.base, result.commit, *only)
     await git(Path(result.repository), "--literal-pathspecs", *words)
@@ -274,7 +274,7 @@ async def branch(result: Result, name: str) -> None:
 
 
 async def discard(result: Result) -> None:
-    """Remove a result's commit, and its worktree if it is still there. Raises GitError."""
+    """Remove a result's commit, and its worktree if it is still there. Raise GitError."""
     repository = Path(result.repository)
     if result.worktree:
         await remove_worktree(Path(result.worktree), repository)

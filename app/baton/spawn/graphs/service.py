@@ -106,7 +106,7 @@ class Graphs:
     async def find(
         self, principal: Principal, *, session_id: str, user: str, before_id: str, limit: int
     ) -> list[StoredGraph]:
-        """Find the graphs that a principal may see, the newest first. Raises StoreUnavailable."""
+        """Find the graphs that a principal may see, the newest first. Raise StoreUnavailable."""
         rows = row_scope(principal, "graphs.read")
         try:
             async with self._database.transaction() as connection:

@@ -11,7 +11,7 @@ PASSES = frozenset(
 )
 """Programs that print what they read, or a part of it."""
 WHOLE = frozenset(["cat", "tee", "pv", "less", "more", "strings", "uniq"])
-"""Those of them that print all lines in their order."""
+"""Those of them that print every line, in order."""
 SILENT = frozenset(
     ["cd", "pushd", "popd", "true", ":", "set", "shopt", "export", "unset", "sleep", "mkdir", "touch", "rm", "cp", "mv", "chmod",
      "wait", "trap", "umask", "read", "alias", "local", "declare", "test", "["]
@@ -117,7 +117,7 @@ def filtered(name: str, words: list[Word], text: str) -> str | None:
 
 
 def _of_lines(name: str, arguments: list[str], text: str) -> str | None:
-    """Return the lines that `head`, `tail`, `tac`, `sort` and `grep` print; None with options that are not known here."""
+    """Return the lines that `head`, `tail`, `tac`, `sort` and `grep` print, or None for options that are unknown here."""
     lines = text.strip("\n").split("\n")
     found = _COUNT.fullmatch(" ".join(arguments))
     if name in ("head", "tail") and found:

@@ -52,7 +52,7 @@ def with_element(before: Alternatives, index: str, values: Alternatives) -> Alte
 
 
 def appended(before: Alternatives, values: Alternatives) -> Alternatives:
-    """Return what `+=` makes of the values before and the new ones."""
+    """Return the values after `+=`, from the old values and the new ones."""
     return tuple([_append(old, new) for old in before for new in values][:64])
 
 
@@ -118,7 +118,7 @@ class Values:
         return ()
 
     def set(self, name: str, values: Alternatives, *, certain: bool = True, local: bool = False) -> None:
-        """Set a variable; where that is not `certain` to happen, it may also keep the values that it has.
+        """Set a variable. If that is not `certain` to happen, the variable may also keep its old values.
 
         A `local` one of a function that is called is unknown to the caller.
         """

@@ -63,7 +63,7 @@ def _read(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
 
 
 def _getopts(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
-    """Any argument, or what stands behind an option's letter, may be the value of an option."""
+    """Any argument may be the value of an option, and so may the text after an option's letter."""
     args = place.values.args
     values = () if args is None else (*args, *[one[2:] for one in args if one[:1] == "-" and one[2:]])
     place.values.set("OPTARG", tuple(dict.fromkeys(values[:_MOST_LINES])) or (Unknown("$OPTARG"),))

@@ -148,7 +148,7 @@ class Programs(ABC):
     def note(
         self, use: classify.Invocation, index: int, place: Position, appended: tuple[str, ...], *, passes_on: bool
     ) -> None:
-        """Note what a program writes, which files of the line it reads, and the commands that it holds."""
+        """Note what a program writes, which files of the line it reads, and which commands its arguments hold."""
         if use.writes:
             found = targets.written(use)
             if appended and not _OPERANDS.isdisjoint(use.writes):

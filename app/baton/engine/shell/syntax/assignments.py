@@ -23,7 +23,7 @@ from baton.engine.shell.programs import builtins
 from baton.engine.shell.programs.programs import Programs
 
 _MOST_ROUNDS = 16
-"""Rounds of a loop in which what grows in each is followed."""
+"""How many rounds of a loop are followed for a value that grows in each."""
 _KEY = re.compile(r"\[([\w.-]+)\]=(.*)\Z", re.DOTALL)
 
 Assigned = tuple[str, Node | None, Word]
@@ -168,7 +168,7 @@ class Assignments(Programs):
 
 
 def looped(filler: Filler, words: list[Word], values: Values, but: str = "") -> tuple[str, Alternatives]:
-    """Return the variable of words with the most alternatives, those of a loop, and these; ("", ()) if none has several."""
+    """Return the variable with the most alternatives and its values, loop variables first; ("", ()) if none has several."""
     names = [name for name in filler.names(words) if name != but]
     name = max(names, key=lambda one: len(values.get(one)), default="")
     found = values.get(name) if name else ()
@@ -176,7 +176,7 @@ def looped(filler: Filler, words: list[Word], values: Values, but: str = "") -> 
 
 
 def _without_key(word: Word) -> None:
-    """Cut `[key]=` off an item of an array; the items are taken in the order in which they stand."""
+    """Remove `[key]=` from an item of an array; items keep the order in which they are written."""
     cut = word.text.index("=") + 1
     word.text = word.text[cut:]
     parts: list[tuple[str, int]] = []

@@ -20,7 +20,7 @@ _REDIRECTS = frozenset(["file_redirect", "herestring_redirect"])
 _PREFIXES = frozenset([b"time", b"coproc"])
 _DECLARES = frozenset(["declare", "typeset"])
 _LOCAL = frozenset(["local", "declare", "typeset"])
-"""What makes a variable one of the function that it stands in."""
+"""Commands that make a variable local to its function."""
 _DECLARATION_WORDS = frozenset(
     ["export", "declare", "typeset", "local", "readonly", "unset", "unsetenv", "variable_name"]
 )
@@ -118,7 +118,7 @@ class Commands(Assignments):
         inner: Redirects,
         subshells: list[Node],
     ) -> list[Word] | None:
-        """List a command that has been read, and follow what it does; return what it prints, if that is known.
+        """Add a command to the list, and follow what it does; return what it prints, if that is known.
 
         `found` are the redirections around it, `inner` those in it.
         """
@@ -294,7 +294,7 @@ class Commands(Assignments):
 
 
 def _below(place: Position, inner: Redirects, outer: Redirects, parts: _Parts, src: bytes) -> Position:
-    """Return the position of a command with its redirections; those of `exec` alone hold for the shell from then on.
+    """Return the place of a command with its redirections; those of a lone `exec` change the shell itself.
 
     The `outer` ones, which the parser puts around the command, stand behind the others, and the last one counts.
     """

@@ -15,7 +15,7 @@ _LONGEST = 400
 _BARE_LINE = re.compile(rf"{BARE}(?: {BARE})*+\Z")
 _QUOTED = r"'[^']*+'|\"[^\"\\$`]*+\""
 _SYNTAX = re.compile(r"[<\n`]")
-"""What a plain line has not, and most others have: they are told apart before their words are."""
+"""What most other lines contain and a plain line does not; it is looked for before the words are split."""
 _TOKEN = re.compile(
     rf"[ \t]*(?:(?:({BARE})({_QUOTED})?+|({_QUOTED}))(?=[ \t|;&]|\Z)"
     r"|(&&|\|(?![|&])|;)|2>(?:&1| ?/dev/null)(?=[ \t|;&]|\Z)|([^ \t].*))",
@@ -28,7 +28,7 @@ What becomes of the errors of a command changes nothing in what the line does: `
 _OTHERWISE_READ = misreadings.KEYWORDS | {
     "time", "coproc", "export", "declare", "typeset", "local", "readonly", "unset", "unsetenv",
 }  # fmt: skip
-"""Names of programs that are syntax, or whose arguments are."""
+"""Programs that are part of the syntax, or that have arguments which are."""
 
 
 def pipelines(text: str) -> list[Pipeline] | None:

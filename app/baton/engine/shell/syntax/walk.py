@@ -29,7 +29,7 @@ class Walk(Commands):
     """Walks one line."""
 
     def block(self, nodes: list[Node], start: int, end: int, place: Position) -> list[Word] | None:
-        """Walk a block; return what it prints, if a part of that is known and somebody reads it."""
+        """Follow a block of commands; return what it prints, if a part of that is known and something reads it."""
         return self.pipelines(blocks.pipelines(nodes, place.text.src, start, end), place)
 
     def pipelines(self, pipelines: list[blocks.Pipeline], place: Position) -> list[Word] | None:

@@ -176,7 +176,7 @@ def pattern(text: str) -> "re2._Regexp[str]":
 
 @lru_cache(maxsize=1_024)
 def literal(text: str) -> str:
-    """Return what every match of the regular expression of a `find` begins with; "" where that is not plain to see.
+    """Return the text that every match of a `find` regular expression begins with, or "" if that is not clear.
 
     To look for it takes a twentieth of the time that a search with RE2 takes.
     """

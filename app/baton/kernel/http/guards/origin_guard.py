@@ -20,7 +20,7 @@ class Guard:
         self._allowed = LOOPBACK | {host.lower() for host in allowed_hosts}
 
     def refusal(self, headers: dict[bytes, bytes], *, page: bool = False) -> BatonError | None:
-        """Return the error for a request whose headers (lower-case names) are refused, or None.
+        """Return the error for a request with refused headers (names in lower case), or None.
 
         A `page` that a person goes to may be reached from anywhere: by a link in a chat, from the OpenID provider. It has
         no data of anybody, and can be in no frame.

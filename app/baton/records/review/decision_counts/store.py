@@ -26,7 +26,7 @@ _EQUAL = (
     "user", "session_id", "agent_id", "agent_type", "client", "event", "tool", "effect", "decision", "outcome", "project",
     "revision",
 )  # fmt: skip
-"""The filters that a column must be equal to."""
+"""The filters that ask for an equal value of a column."""
 
 
 class CountRow(msgspec.Struct, frozen=True):

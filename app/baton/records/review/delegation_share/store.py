@@ -21,7 +21,7 @@ from baton.records.review.delegation_share.groups import FIRST, After, By, Group
 
 _KEYS: dict[By, tuple[str, ...]] = {"session": ("session_id", "user"), "user": ("user",), "team": ("team",), "day": ()}
 _LAST = ("project", "client", "team")
-"""What is shown of a session besides, as its newest call has it."""
+"""Further fields of a session, taken from its newest call."""
 _EQUAL = ("user", "team", "project", "session_id", "client")
 _COUNTED = ("event", "effect", "outcome", "tool", "agent_id", "overridden", "rules", "model_injected")
 """The columns that the counts of a group are made of."""
@@ -103,7 +103,7 @@ async def _live_sessions(
 
 
 class _Groups:
-    """The sums of each group so far: a row a group, in arrays that grow."""
+    """The sums of each group so far: one row per group, in arrays that grow."""
 
     def __init__(self, by: By, agent_tools: frozenset[str]) -> None:
         self._by: By = by
@@ -112,7 +112,7 @@ class _Groups:
         self._sums = np.zeros(0, _ROW)
 
     def add(self, hour: HourColumns, mask: Mask) -> None:
-        """Add the calls of an hour that a mask names, one at least."""
+        """Add the calls of an hour that a mask selects; it must select at least one."""
         groups = grouped(hour, _KEYS[self._by], mask)
         keys = [(hour.hour // 24,)] if self._by == "day" else groups.keys
         rows = np.array([self._rows.setdefault(key, len(self._rows)) for key in keys], np.intp)
@@ -134,7 +134,7 @@ class _Groups:
                 self._sums[name][rows[later]] = np.array(hour.values(name), object)[hour.codes(name)[last]]
 
     def _measures(self, hour: HourColumns) -> list[Mask]:
-        """Return which calls count in each of `_COUNTS`."""
+        """Return, for each of `_COUNTS`, which calls it counts."""
         blocked = hour.where("effect", "deny".__eq__)
         spawns = hour.where("tool", self._agent_tools.__contains__)
         delegates = spawns | ~hour.where("agent_id", "".__eq__)
