@@ -6,6 +6,7 @@ unknown name then, and all of these paths have the same places.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from baton.engine.text.globs import literal_parts
 
@@ -82,15 +83,26 @@ class AlikeNames:
             path: The path as written.
             base: The folder that it is relative to, as in `shell.model.Write`.
         """
-        if not self._usable or not _PLAIN.fullmatch(path) or not _is_plain(path) or (base and not _is_plain(base)):
+        if not self._usable or not _PLAIN.fullmatch(path) or (base and not _is_plain_folder(base)):
             return path
         found = self._literal.search
+        if "/" not in path and path[1:2] != ":":  # most arguments are one name, which is neither Windows' nor in a folder
+            low = path.casefold()
+            return path if len(low) < _SHORTEST or low in self._names or found(low) else ALIKE
+        if not _is_plain(path):
+            return path
         return "/".join(
             [
                 name if len(low) < _SHORTEST or low in self._names or found(low) else ALIKE
                 for name, low in zip(path.split("/"), path.casefold().split("/"), strict=True)
             ]
         )
+
+
+@lru_cache(256)
+def _is_plain_folder(path: str) -> bool:
+    """Return `_is_plain` of a folder, which is the same for all arguments of a program."""
+    return _is_plain(path)
 
 
 def _is_plain(path: str) -> bool:
