@@ -81,6 +81,12 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
     context: str = ""
     system_message: str = ""
 
+    @property
+    def context_for_both(self) -> str:
+        """The context with the person's message in front, for clients that show a person nothing."""
+        told = f"Baton says to the person: {self.system_message}" if self.system_message else ""
+        return "\n\n".join(filter(None, (told, self.context)))
+
 
 class Client(Protocol):
     """One agent client: reads its payload, renders its answer."""

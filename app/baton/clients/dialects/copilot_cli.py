@@ -99,7 +99,7 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if event == "PreToolUse" and answer.updated_input is not None:
         out["modifiedArgs"] = _arguments(answer.updated_input)
-    if context := _context(answer) if event in _WITH_CONTEXT else "":
+    if context := clip(answer.context_for_both) if event in _WITH_CONTEXT else "":
         out["additionalContext"] = context
     return out
 
@@ -121,14 +121,13 @@ class InClaudeSettings:
             answer = msgspec.structs.replace(answer, updated_input=_models(answer.updated_input))
         out = claude_code.render(event, answer)
         # There the nested context of these two is ignored, and a flat one by Claude Code.
-        if event in {"SessionStart", "UserPromptSubmit"} and answer.effect == "none" and (context := _context(answer)):
+        if (
+            event in {"SessionStart", "UserPromptSubmit"}
+            and answer.effect == "none"
+            and (context := clip(answer.context_for_both))
+        ):
             out["additionalContext"] = context
         return out
-
-
-def _context(answer: HookAnswer) -> str:
-    told = f"Baton says to the person: {answer.system_message}" if answer.system_message else ""
-    return clip("\n\n".join(filter(None, (told, answer.context))))
 
 
 def _input(payload: dict[str, Any]) -> dict[str, Any]:

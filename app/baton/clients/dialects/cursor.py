@@ -84,8 +84,7 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if event == "PreToolUse" and answer.updated_input is not None:
         out |= {"permission": "allow", "updated_input": answer.updated_input}
-    told = f"Baton says to the person: {answer.system_message}" if answer.system_message else ""
-    if event in _WITH_CONTEXT and (context := clip("\n\n".join(filter(None, (told, answer.context))))):
+    if event in _WITH_CONTEXT and (context := clip(answer.context_for_both)):
         out["additional_context"] = context
     return out
 

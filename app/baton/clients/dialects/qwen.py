@@ -82,8 +82,5 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
     """
     if event == "PreToolUse":
         answer = msgspec.structs.replace(answer, context="", system_message="")
-    told = f"Baton says to the person: {answer.system_message}" if answer.system_message else ""
-    context = "\n\n".join(filter(None, (told, answer.context)))
-    return claude_code.render(
-        event, msgspec.structs.replace(answer, updated_input=None, context=context, system_message="")
-    )
+    told = msgspec.structs.replace(answer, updated_input=None, context=answer.context_for_both, system_message="")
+    return claude_code.render(event, told)

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import re2
 
 Match = Callable[[str], bool]
 
 _SPECIAL = re.compile(r"[*?\[]")
+_EXTENDED = re.compile(r"[@!+*?]\([^()]*\)")
+"""Bash's extended globs, such as `@(a|b)`; what they match is not read, so each may match anything."""
 _WILD = re.compile(r"\*+/?|\?|\[.[^\]]*\]")
 """What stands for other text. `**/` may stand for none at all, so the slash behind a star is not literal."""
 
@@ -30,6 +33,18 @@ def any_of(patterns: Iterable[str]) -> Match:
 def any_path(patterns: Iterable[str]) -> Match:
     """Return a matcher of whole paths against any of the globs; `*` stays within a folder. Raise ValueError."""
     return _build(tuple(patterns), "[^/]*")
+
+
+@lru_cache(maxsize=1024)
+def name_in_shell(name: str) -> Match:
+    """Return a matcher of a folder's name as a shell matches it: a wildcard at the start takes no leading dot."""
+    pattern = _EXTENDED.sub("*", name)
+    hidden = not pattern.startswith(("*", "?"))
+    try:
+        match = any_path([pattern.replace("**", "*").replace("[^", "[!")])
+    except ValueError:  # a bracket that is never closed is a letter
+        return lambda wanted: wanted == name
+    return lambda wanted: (hidden or not wanted.startswith(".")) and match(wanted)
 
 
 def translate(glob: str, star: str) -> str:

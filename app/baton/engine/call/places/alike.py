@@ -86,7 +86,9 @@ class AlikeNames:
         if not self._usable or not _PLAIN.fullmatch(path) or (base and not _is_plain_folder(base)):
             return path
         found = self._literal.search
-        if "/" not in path and path[1:2] != ":":  # most arguments are one name, which is neither Windows' nor in a folder
+        if (
+            "/" not in path and path[1:2] != ":"
+        ):  # most arguments are one name, which is neither Windows' nor in a folder
             low = path.casefold()
             return path if len(low) < _SHORTEST or low in self._names or found(low) else ALIKE
         if not _is_plain(path):

@@ -12,7 +12,7 @@ from itertools import chain
 import msgspec
 
 from baton.engine.shell.model import SOMEWHERE
-from baton.engine.text.globs import Match, any_path
+from baton.engine.text.globs import Match, any_path, name_in_shell
 
 MOST_GROUPS = 50
 MOST_GLOBS = 100
@@ -26,7 +26,6 @@ _ANY = "**"
 _ONE = "\0"
 """A name that is not known."""
 _WILD = re.compile(r"[*?\[]|[@!+]\(")
-_EXTENDED = re.compile(r"[@!+*?]\([^()]*\)")
 _EVERYTHING = re.compile(r"\.?\*+|\.\?+\*+|\.?\[[^\]]*\]\*|\?\*+|\.\.?\?\*")
 """A last name by which a shell finds all that a folder holds: `*`, `.*`, `.[!.]*`, `[a-z]*`, `?*`."""
 _OPENS = re.compile(r"\$\(|`|\$\{[^}/]*(?:/|\Z)")
@@ -288,7 +287,7 @@ def _fits(name: str, wanted: str) -> bool:
     if name_wild and wanted_wild:
         return _ends_agree(name, wanted)
     if name_wild:
-        return len(name) > _LONGEST_NAME or _in_shell(name)(wanted)
+        return len(name) > _LONGEST_NAME or name_in_shell(name)(wanted)
     return wanted_wild is not None and _in_config(wanted)(name)
 
 
@@ -304,18 +303,6 @@ def _ends_agree(one: str, other: str) -> bool:
 def _ends(glob: str) -> tuple[str, str]:
     parts = re.split(r"\*+|\?|\[.[^\]]*\]|[@!+]\([^()]*\)|[\[(]", glob)
     return parts[0], parts[-1]
-
-
-@lru_cache(maxsize=1024)
-def _in_shell(name: str) -> Match:
-    """Return a matcher of a folder's name as a shell matches it: a wildcard at the start takes no leading dot."""
-    pattern = _EXTENDED.sub("*", name)
-    hidden = not pattern.startswith(("*", "?"))
-    try:
-        match = any_path([pattern.replace("**", "*").replace("[^", "[!")])
-    except ValueError:  # a bracket that is never closed is a letter
-        return lambda wanted: wanted == name
-    return lambda wanted: (hidden or not wanted.startswith(".")) and match(wanted)
 
 
 @lru_cache(maxsize=1024)

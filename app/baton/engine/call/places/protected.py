@@ -6,16 +6,14 @@ A protected path is a glob of config.yaml (`**/.claude/settings.json`), or a fol
 import re
 from collections.abc import Callable, Iterable
 from copy import copy
-from functools import lru_cache
 
-from baton.engine.text.globs import Match, any_path
+from baton.engine.text.globs import any_path, name_in_shell
 
 _HOME = re.compile(r"(?:(?:/\w+)?/(?:home|users)/[^/]+|/root|/c/users/[^/]+|~[^/]*)(?:/|\Z)")
 """A home folder at the start of a path, in lower case: the protected paths of any home count."""
 _ABOVE_HOMES = frozenset({"/home", "/users", "/c/users"})
 _TEMPORARY = frozenset({"/tmp", "/var/tmp"})  # noqa: S108
 _WILD = re.compile(r"[*?\[]|[@!+]\(")
-_EXTENDED = re.compile(r"[@!+*?]\([^()]*\)")
 _LONGEST = 200
 """Characters of a folder's name with wildcards that is read; a longer one is taken to match."""
 
@@ -136,19 +134,7 @@ def _same(names: Reached, way: Reached) -> bool:
 def _fits(name: str, wanted: str) -> bool:
     if not _WILD.search(name):
         return name == wanted
-    return len(name) > _LONGEST or _glob(name)(wanted)
-
-
-@lru_cache(maxsize=1024)
-def _glob(name: str) -> Match:
-    """Return a matcher of a folder's name as a shell matches it: a wildcard at the start takes no leading dot."""
-    pattern = _EXTENDED.sub("*", name)
-    hidden = not pattern.startswith(("*", "?"))
-    try:
-        match = any_path([pattern.replace("**", "*").replace("[^", "[!")])
-    except ValueError:  # a bracket that is never closed is a letter
-        return lambda wanted: wanted == name
-    return lambda wanted: (hidden or not wanted.startswith(".")) and match(wanted)
+    return len(name) > _LONGEST or name_in_shell(name)(wanted)
 
 
 def _names(path: str) -> Reached:
