@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from baton.clients import inventory_api
+from baton.clients import installed_hooks_api, inventory_api
 from baton.context.codemap import api as codemap
 from baton.context.compliance import api as compliance
 from baton.context.enrichment import api as enrichment
@@ -70,6 +70,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         replay,
         rosters,
         catalogue_api,
+        installed_hooks_api,
         inventory_api,
         codemap,
         webhooks_api,

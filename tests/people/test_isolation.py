@@ -25,6 +25,7 @@ EMPTY = "empty"
 ADMINS = frozenset({"admin"})
 READERS = frozenset({"admin", "auditor"})
 LEADS = frozenset({"lead", "admin"})
+INSTALLERS = frozenset({"developer", "lead", "admin", "hook"})
 """Of another's team they find nothing; `tests/route/rosters/test_api.py` and `tests/route/feedback/test_api.py` prove it."""
 
 
@@ -151,6 +152,8 @@ MATRIX = {
     "put_code_map": row(ALL, "/codemap?project=p", {"files": {}}),
     "put_code_map_files": row(ALL, "/codemap/files?project=p", {}),
     "delete_code_map": row(ALL, "/codemap?project=none"),
+    "put_client_hooks": row(INSTALLERS, "/clients/claude-code/hooks"),
+    "delete_client_hooks": row(INSTALLERS, "/clients/claude-code/hooks"),
     "put_inventory": row(ALL, "/inventory/claude-code?checksum=1-1", {}),
     "list_graphs": row(ALL, "/graphs"),
     "list_jobs": row(ALL, "/jobs"),

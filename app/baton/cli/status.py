@@ -95,7 +95,14 @@ def _callers(answer: dict[str, Any]) -> None:
     elif not answer["clients"]:
         print("  clients: none yet; `baton hooks install` connects one")
     for client in answer["clients"]:
-        print(f"  client {client['client']} of {client['user']}: last seen {_ago(client['last_seen'])} ago")
+        who = f"{client['client']} of {client['user']}"
+        if seen := client.get("last_seen"):
+            print(f"  client {who}: last seen {_ago(seen)} ago")
+        else:
+            ago = _ago(client["installed_at"])
+            print(
+                f"  ! hooks of {who}: installed {ago} ago, never heard of: start a session, or run `baton doctor` there"
+            )
         if client["silent"]:
             print(f"  ! {client['user']} is at work, but {client['client']} is silent: run `baton doctor` there")
     for token in answer["tokens"]:

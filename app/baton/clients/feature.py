@@ -3,6 +3,7 @@
 import msgspec
 
 from baton.clients.client_processes import ClientProcesses
+from baton.clients.installed_hooks import InstalledHooks
 from baton.clients.inventories import Inventories
 from baton.clients.last_heard import ClientActivity
 from baton.clients.session_projects import SessionProjects
@@ -14,6 +15,7 @@ class ClientsFeature(msgspec.Struct, frozen=True, kw_only=True):
     """The clients that call this server."""
 
     seen: ClientActivity
+    installed: InstalledHooks
     projects: SessionProjects
     processes: ClientProcesses
     inventories: Inventories
@@ -28,6 +30,7 @@ def build(kernel: Kernel, users: Users) -> ClientsFeature:
     ttl_s = kernel.settings.history_ttl_s
     return ClientsFeature(
         seen=seen,
+        installed=InstalledHooks(kernel.database, users, kernel.organisation),
         projects=SessionProjects(kernel.redis, ttl_s),
         processes=processes,
         inventories=Inventories(kernel.redis, ttl_s),

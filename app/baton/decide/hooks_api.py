@@ -12,7 +12,7 @@ import msgspec
 from baton.clients.client_processes import SHIM, ClientProcesses
 from baton.clients.event import Client, HookAnswer
 from baton.clients.last_heard import ClientActivity
-from baton.clients.registry import CLIENTS, who_posts
+from baton.clients.registry import known_client, who_posts
 from baton.decide.api import decision_headers, header_text
 from baton.decide.hooks import HookOutcome, Hooks
 from baton.kernel.base.caller import Caller
@@ -100,11 +100,7 @@ def _checksum(headers: dict[bytes, bytes]) -> str:
 
 
 def _client(request: Request) -> Client:
-    name = request.path.removeprefix(PATH)
-    client = CLIENTS.get(name)
-    if client is None:
-        raise UnknownClient(f"`{name}` is not a client that Baton speaks to; allowed: {', '.join(sorted(CLIENTS))}")
-    return client
+    return known_client(request.path.removeprefix(PATH))
 
 
 def _refusal(error: BatonError) -> str:

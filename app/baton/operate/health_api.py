@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from baton.clients.installed_hooks import InstalledHooks
 from baton.clients.last_heard import ClientActivity, silent
 from baton.context.utilization.usage import ContextUsage
 from baton.delegate.runners.api import RunnerModel
@@ -37,6 +38,7 @@ DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 EventStatsOf = Annotated[EventStats, Depends(of(EventStats))]
 ContextUsageOf = Annotated[ContextUsage, Depends(of(ContextUsage))]
 HealthOf = Annotated[Health, Depends(of(Health))]
+InstalledHooksOf = Annotated[InstalledHooks, Depends(of(InstalledHooks))]
 IndexesOf = Annotated[Indexes, Depends(of(Indexes))]
 MetricsOf = Annotated[Metrics, Depends(of(Metrics))]
 ModelsOf = Annotated[Models, Depends(of(Models))]
@@ -63,11 +65,14 @@ class Ready(BaseModel):
 
 
 class ClientModel(BaseModel):
-    """A client and when it last sent something."""
+    """A user's client: when it last sent something, and when its hooks were installed, as far as the server was told."""
 
     user: str
     client: str
-    last_seen: datetime
+    last_seen: datetime | None = Field(
+        default=None, description="Absent for a client whose hooks are installed and that was never heard of."
+    )
+    installed_at: datetime | None = None
     protocol: str | None = None
     silent: bool = False
     """True if it went silent within the last week while its user goes on working: its hook may be broken."""
@@ -163,6 +168,7 @@ async def status(
     metrics: MetricsOf,
     health: HealthOf,
     clients_seen: ClientActivityOf,
+    installed_hooks: InstalledHooksOf,
     indexes: IndexesOf,
     decisions: DecisionsOf,
     models: ModelsOf,
@@ -184,6 +190,7 @@ async def status(
         if token.last_used_at is not None:
             used[token.user] = max(token.last_used_at, used.get(token.user, token.last_used_at))
     quiet = silent(clients, used, datetime.now(UTC))
+    installed = {(one.user, one.client): one.installed_at for one in await installed_hooks.find(caller.principal)}
     return StatusModel(
         version=health.version,
         protocol=PROTOCOL,
@@ -214,10 +221,12 @@ async def status(
                 client=c.client,
                 last_seen=c.last_seen,
                 protocol=c.protocol or None,
+                installed_at=installed.pop((c.user, c.client), None),
                 silent=(c.user, c.client) in quiet,
             )
             for c in clients
-        ],
+        ]
+        + [ClientModel(user=user, client=client, installed_at=at) for (user, client), at in installed.items()],
         tokens=[
             TokenSeenModel(id=t.id, user=t.user, role=t.role, last_used_at=t.last_used_at, expires_at=t.expires_at)
             for t in held

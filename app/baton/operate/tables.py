@@ -2,6 +2,7 @@
 
 from sqlalchemy import Table
 
+from baton.clients.installed_hooks_store import InstalledHooksRow
 from baton.clients.last_heard_store import ClientRow
 from baton.context.codemap.store import CodeMapFileRow, CodeMapRow
 from baton.context.patterns.store import PatternRow
@@ -57,6 +58,7 @@ ALL: tuple[Table, ...] = (
             GraphTaskRow,
             GraphViolationRow,
             HookFailureRow,
+            InstalledHooksRow,
             JobEventRow,
             JobPermissionRow,
             LeadershipRow,

@@ -43,6 +43,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "breakers.write": _ADMIN,
     "calls.make": {"developer": "own", "lead": "own", "admin": "own", "runner": "own", **_AGENTS},
     "clients.read": _READ,
+    "clients.report": {"developer": "own", "lead": "own", "admin": "own"},  # whose hooks are installed
     "codemap.read": {**_EVERY_OWN, "auditor": "own"},
     "codemap.write": _EVERY_OWN,
     "context.handlers.read": {"admin": "organisation", "auditor": "organisation"},
@@ -114,8 +115,8 @@ CONSOLE_ROLES = tuple(TABLE["console.open"])
 
 _WRITES_OF_AGENTS = frozenset(
     {
-        "calls.make", "codemap.write", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write", "modes.write",
-        "patterns.propose", "reports.write", "routes.feedback", "routes.make", "spawns.make",
+        "calls.make", "clients.report", "codemap.write", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write",
+        "modes.write", "patterns.propose", "reports.write", "routes.feedback", "routes.make", "spawns.make",
     }
 )  # fmt: skip
 """What agents do while they work. Of `modes.write` they have one direction only: on, and stricter."""

@@ -20,6 +20,7 @@ from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import manifest
 from baton.cli.hooks.shims import ShimKind, default_kind
 from baton.cli.hooks.status import report, server_report, show
+from baton.cli.hooks.telling import tell_installed, tell_removed
 from baton.cli.options import AsJson
 from baton.cli.output import show_json
 from baton.local.config import INSTALLED, Config, config_path, load, save, stored
@@ -98,6 +99,7 @@ def install(
         _write(target, new, keep=not installed(client, old))
     _write_down()
     notes = [*token.notes, *_notes(target, transport, config, new), *_shim_notes(kind, options)]
+    notes += tell_installed(client)
     where = "`baton hook`" if kind == "python" else str(shim_folder())
     result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
     can = summary(abilities_of(client))
@@ -134,9 +136,11 @@ def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson 
         _write(target, text)
     if changes and config_path().exists():
         _write_down()
+    notes = [note for gone in _gone({target.client for target, _ in changes}) for note in tell_removed(gone)]
     result = [{"client": t.client, "scope": t.scope, "path": str(t.path)} for t, _ in changes]
     lines = [f"Removed: {t.client}, {t.scope} scope, from {t.path}" for t, _ in changes]
-    _show({"removed": result}, lines or ["Nothing to remove: Baton's hooks are not installed."], as_json=as_json)
+    lines = lines or ["Nothing to remove: Baton's hooks are not installed."]
+    _show({"removed": result, "notes": notes}, [*lines, *notes], as_json=as_json)
 
 
 @app.command()
@@ -145,6 +149,12 @@ def status(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson = F
     api = Api()
     result = report(targets(api.project.root, client, scope), server_report(api))
     _show(result, show(result), as_json=as_json)
+
+
+def _gone(clients: set[ClientName]) -> list[ClientName]:
+    """Return those of the clients that have hooks in no scope any more."""
+    root = find_project().root
+    return sorted(one for one in clients if not any(installed(one, _read(target)) for target in targets(root, one)))
 
 
 def _write_down() -> None:

@@ -12,7 +12,7 @@ from baton.cli.hooks.manifest import differences
 from baton.cli.hooks.shims import default_kind
 from baton.local.server import Api, ApiError
 
-_SEEN = ("client", "user", "last_seen", "protocol")
+_SEEN = ("client", "user", "last_seen", "installed_at", "protocol")
 
 
 def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, str] = os.environ) -> dict[str, Any]:
@@ -62,8 +62,14 @@ def show(result: dict[str, Any]) -> list[str]:
     fits = {PROTOCOL: "fits the hooks", "unknown": "does not say which hooks it speaks"}
     word = fits.get(server["protocol"], f"speaks protocol {server['protocol']}, the hooks {PROTOCOL}: update the older")
     lines.append(f"server: {server['url']}, version {server['version']}, {word}")
-    lines += [f"last seen: {c.get('client')} of {c.get('user')}, {c.get('last_seen')}" for c in server["clients"]]
-    return lines
+    return lines + [_show_client(one) for one in server["clients"]]
+
+
+def _show_client(one: Mapping[str, Any]) -> str:
+    who = f"{one.get('client')} of {one.get('user')}"
+    if seen := one.get("last_seen"):
+        return f"last seen: {who}, {seen}"
+    return f"! {who}: installed {one.get('installed_at')}, never heard of; start a session, or run `baton doctor` there"
 
 
 def _settings(target: Target) -> dict[str, Any]:

@@ -128,6 +128,7 @@ class Retention:
             ("context", kept.decisions_days, purge_context_days),
             ("hook failures", kept.decisions_days, purge_hook_failures),
             ("clients", kept.decisions_days, store.purge_clients),
+            ("installed_hooks", kept.decisions_days, store.purge_installed_hooks),
             ("jobs", kept.jobs_days, purge_jobs),
             ("graphs", kept.jobs_days, purge_graphs),
         ):

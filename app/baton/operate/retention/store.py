@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, delete, select, tuple_, update
 
+from baton.clients.installed_hooks_store import InstalledHooksRow
 from baton.clients.last_heard_store import ClientRow
 from baton.kernel.base.driver import Dialect
 from baton.kernel.base.sql import LARGEST_BATCH, Database
@@ -73,6 +74,11 @@ async def purge_route_feedback(database: Database, organisation: str, before: da
 async def purge_clients(database: Database, organisation: str, before: datetime) -> int:
     """Remove at most one batch of clients that have sent nothing since a moment; return their number."""
     return await _purge(database, ClientRow.__table__, "last_seen", organisation, before)
+
+
+async def purge_installed_hooks(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of hooks that were last installed before a moment; return their number."""
+    return await _purge(database, InstalledHooksRow.__table__, "installed_at", organisation, before)
 
 
 async def purge_reports(database: Database, organisation: str, before: datetime) -> int:

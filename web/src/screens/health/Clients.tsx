@@ -4,6 +4,13 @@ import { State } from "../../parts/State";
 import { moment, relative } from "../../parts/time";
 import type { Status } from "./queries";
 
+/** Whether a client's hooks work, as far as the server can tell. */
+function HookState({ one }: { one: Status["clients"][number] }) {
+  if (one.client === "api") return <State is="idle">none: it asks the API itself</State>;
+  if (!one.last_seen) return <State is="bad">installed {relative(one.installed_at ?? "")}, never heard of; run `baton doctor` there</State>;
+  return one.silent ? <State is="bad">silent while its user works; run `baton doctor` there</State> : <State is="good">installed</State>;
+}
+
 /** Whose client has a hook that works, when it was last heard of, and which runners there are. */
 export function Clients({ clients, runners }: { clients: Status["clients"]; runners: Status["runners"] }) {
   return (
@@ -23,9 +30,9 @@ export function Clients({ clients, runners }: { clients: Status["clients"]; runn
             {
               name: "Hook",
               cell: (one) =>
-                one.client === "api" ? <State is="idle">none: it asks the API itself</State> : (one.silent ? <State is="bad">silent while its user works; run `baton doctor` there</State> : <State is="good">installed</State>),
+<HookState one={one} />,
             },
-            { name: "Last heard", cell: (one) => <span title={moment(one.last_seen)}>{relative(one.last_seen)}</span> },
+            { name: "Last heard", cell: (one) => (one.last_seen ? <span title={moment(one.last_seen)}>{relative(one.last_seen)}</span> : "never") },
             { name: "Protocol", cell: (one) => one.protocol ?? "none" },
           ]}
         />

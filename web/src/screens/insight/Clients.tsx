@@ -4,10 +4,18 @@ import { statusQuery } from "../../api/queries";
 import { Failed } from "../../parts/Failed";
 import { moment, relative } from "../../parts/time";
 
+function Trouble({ children }: { children: string }) {
+  return (
+    <Badge variant="default" styles={{ root: { textTransform: "none", color: "var(--deny)" } }}>
+      {children}
+    </Badge>
+  );
+}
+
 /** When each person's clients last sent something; one that fell silent may have lost its hook. */
 export function Clients() {
   const found = useQuery(statusQuery);
-  const clients = [...(found.data?.clients ?? [])].sort((one, other) => other.last_seen.localeCompare(one.last_seen));
+  const clients = [...(found.data?.clients ?? [])].sort((one, other) => (other.last_seen ?? "").localeCompare(one.last_seen ?? ""));
   return (
     <section className="panel" aria-label="Clients last heard" style={{ minWidth: 0, overflowX: "auto" }}>
       <Title order={2} mb="xs">
@@ -28,10 +36,11 @@ export function Clients() {
               <Table.Tr key={`${one.user} ${one.client}`}>
                 <Table.Td>{one.user}</Table.Td>
                 <Table.Td>
-                  {one.client} {one.silent && <Badge variant="default" styles={{ root: { textTransform: "none", color: "var(--deny)" } }}>silent: check its hook</Badge>}
+                  {one.client} {one.silent && <Trouble>silent: check its hook</Trouble>}
+                  {!one.last_seen && <Trouble>installed, never heard of</Trouble>}
                 </Table.Td>
-                <Table.Td ta="right" title={moment(one.last_seen)}>
-                  {relative(one.last_seen)}
+                <Table.Td ta="right" title={one.last_seen ? moment(one.last_seen) : undefined}>
+                  {one.last_seen ? relative(one.last_seen) : "never"}
                 </Table.Td>
               </Table.Tr>
             ))}

@@ -14,10 +14,12 @@ export function FirstSteps({ calls }: { calls: number }) {
     if (called) void queries.invalidateQueries(firstStepsQuery);
   }, [called, queries]);
   if (!data) return null;
+  const unheard = data.unheard.map((one) => `${one.client} of ${one.user}`).join(", ");
+  const silent = unheard && `Installed and never heard of: ${unheard}. Start a session there, or run \`baton doctor\`.`;
   const steps: [string, boolean, string][] = [
     ["The server runs", true, ""],
     ["A hook is installed", data.hooked, "Run `baton hooks install` in a project, and start your agent there."],
-    ["The first call was seen", data.called, "Let the agent run something, such as `git status`."],
+    ["The first call was seen", data.called, silent || "Let the agent run something, such as `git status`."],
     ["The first call was refused", data.refused, "Ask the agent to run `rm -rf /` wrapped in something; it will not run."],
     ["A rule of your own is active", data.ownRule, "Open a decision and make a rule of it, or upload a layer."],
   ];

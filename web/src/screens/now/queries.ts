@@ -113,18 +113,30 @@ export function useTick(): number {
   return tick;
 }
 
+interface FirstSteps {
+  hooked: boolean;
+  /** Clients whose hooks are installed and were never heard of. */
+  unheard: { user: string; client: string }[];
+  called: boolean;
+  refused: boolean;
+  ownRule: boolean;
+}
+
+const isDone = (steps: FirstSteps | undefined) => Boolean(steps && steps.hooked && steps.called && steps.refused && steps.ownRule);
+
 /** What the first steps of a new server are read from. */
 export const firstStepsQuery = queryOptions({
   queryKey: ["first steps"],
-  queryFn: async () => {
+  queryFn: async (): Promise<FirstSteps> => {
     const [status, layers] = await Promise.all([body(api.GET("/status")), body(api.GET("/policies/layers"))]);
     const counts = status.decisions ?? {};
     return {
       hooked: status.clients.length > 0,
+      unheard: status.clients.filter((one) => !one.last_seen),
       called: Object.values(counts).some((count) => count > 0),
       refused: (counts.deny ?? 0) > 0,
       ownRule: layers.length > 0,
     };
   },
-  refetchInterval: (query) => (Object.values(query.state.data ?? { none: false }).every(Boolean) ? false : 5_000),
+  refetchInterval: (query) => (isDone(query.state.data) ? false : 5_000),
 });
