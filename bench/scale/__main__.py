@@ -190,16 +190,21 @@ async def measure(settings: Settings) -> None:
 
 
 async def _write_columns(database: Database) -> None:
-    """Write the columns of all hours, and print how long a writer waits for one hour of them at most."""
-    longest, written = 0.0, 0
+    """Write the columns of all hours and days, and print how long a writer waits for one of them at most."""
     writer = ColumnWriter(database, "default")
-    begun, cpu = time.perf_counter(), time.process_time()
-    for hour in await writer.missing():
-        started = time.perf_counter()
-        await writer.write_hour(hour)
-        longest, written = max(longest, time.perf_counter() - started), written + 1
-    took, cpu = time.perf_counter() - begun, time.process_time() - cpu
-    print(f"{'columns: slowest hour':42}{longest * 1000:10.1f}   ({written} hours in {took:.1f} s, {cpu:.1f} s of CPU)")
+    for unit, missing, write in (
+        ("hour", writer.missing, writer.write_hour),
+        ("day", writer.missing_days, writer.write_day),
+    ):
+        longest, written = 0.0, 0
+        begun, cpu = time.perf_counter(), time.process_time()
+        for number in await missing():
+            started = time.perf_counter()
+            await write(number)
+            longest, written = max(longest, time.perf_counter() - started), written + 1
+        took, cpu = time.perf_counter() - begun, time.process_time() - cpu
+        name = f"columns: slowest {unit}"
+        print(f"{name:42}{longest * 1000:10.1f}   ({written} {unit}s in {took:.1f} s, {cpu:.1f} s of CPU)")
 
 
 async def _replay(settings: Settings, database: Database) -> None:

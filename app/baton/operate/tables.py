@@ -28,7 +28,7 @@ from baton.policies.stores.layers import PolicyLayerRow
 from baton.policies.stores.revisions import PolicyRevisionRow
 from baton.policies.stores.unlocks import PolicyUnlockRow
 from baton.records.analytics.hook_failures_store import HookFailureRow
-from baton.records.columns.tables import COLUMNS, SUMMED
+from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
 from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks.store import WrongBlockRow
 from baton.route.feedback.fits_store import RoutingFitRow
@@ -40,7 +40,9 @@ from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraph
 ALL: tuple[Table, ...] = (
     JOBS,
     COLUMNS,
+    DAY_COLUMNS,
     SUMMED,
+    SUMMED_DAYS,
     *(
         row.__table__
         for row in (

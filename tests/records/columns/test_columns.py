@@ -33,12 +33,12 @@ ALL = RowScope()
 HITS = (RuleHit("a/b", "deny"), RuleHit("a/c", "guidance"))
 
 
-def week():
+def week(began=NOON, apart=timedelta(minutes=7)):
     """Return decisions of some hours, with two of everything that is counted."""
     found = []
     for number in range(48):
         given = {
-            "at": NOON + timedelta(minutes=7 * number), "user": f"u{number % 3}", "team": f"t{number % 2}",
+            "at": began + number * apart, "user": f"u{number % 3}", "team": f"t{number % 2}",
             "session_id": f"s{number % 5}", "project": f"p{number % 2}", "client": "codex" if number % 4 else "gemini", "tool": "Bash",
             "agent_id": "a" if number % 6 == 0 else "", "outcome": "ran", "elapsed_us": 150, "tool_use_id": f"c{number}",
         }  # fmt: skip

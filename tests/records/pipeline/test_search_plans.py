@@ -22,7 +22,7 @@ from tests.support.cases import listed
 from tests.support.plans import plans
 
 ROWS = 6_000
-TABLES = {"decisions", "decision_rules", "decision_columns", "summed_hours"}
+TABLES = {"decisions", "decision_rules", "decision_columns", "summed_hours", "day_columns", "summed_days"}
 OWN, TEAM = RowScope(user="u7"), RowScope(user="u7", team="t3")
 DAY = {"since": NOON, "until": NOON + timedelta(days=1)}
 CASES = {
@@ -156,7 +156,7 @@ async def test_a_list_by_rule_begins_with_the_hits_of_the_rule(filled):
 
 
 async def test_analytics_read_columns_and_the_rows_of_hours_that_have_none(filled):
-    later = NOON + timedelta(days=1)
+    later = NOON + timedelta(days=2)
     await ColumnWriter(filled, "default", now=lambda: later).catch_up(asyncio.Event())
     since = NOON - timedelta(days=30)
     asked, period = GroupFilter(since=since), Period(since=since, until=later)

@@ -1,4 +1,4 @@
-"""Sum up the tokens of agent calls, from the columns of their hours, and of jobs, in SQL."""
+"""Sum up the tokens of agent calls, from their columns, and of jobs, in SQL."""
 
 from collections import defaultdict
 from datetime import datetime
@@ -14,8 +14,8 @@ from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
-from baton.records.columns.hour import Condition, grouped, in_scope, is_equal, met
-from baton.records.columns.reading import Period, hours
+from baton.records.columns.piece import Condition, Piece, grouped, in_scope, is_equal, met
+from baton.records.columns.reading import Period, read
 from baton.records.pipeline.hours import start_of_hour
 
 CostBy = Literal["user", "team", "project", "agent", "model", "day"]
@@ -74,27 +74,30 @@ async def of_calls(
 ) -> list[CallSum]:
     """Sum up the agent calls whose client reported tokens, by group and model."""
     conditions: list[Condition] = [
-        lambda hour: hour.where("model_used", bool),
-        lambda hour: ~hour.where("tool", lambda tool: tool.startswith(OWN_TOOLS)),
+        lambda piece: piece.where("model_used", bool),
+        lambda piece: ~piece.where("tool", lambda tool: tool.startswith(OWN_TOOLS)),
         # What the agent of a job reports of its own agents is part of what it reports of the job.
-        lambda hour: ~hour.where("role", {AGENT, DELEGATING_AGENT}.__contains__),
+        lambda piece: ~piece.where("role", {AGENT, DELEGATING_AGENT}.__contains__),
         *in_scope(scope),
     ]
     conditions += [is_equal(name, storable(value)) for name in _FILTERS if (value := getattr(wanted, name))]
     keys = (*_COLUMN_OF[by], "model_used", "model_injected", "outcome")
     names = {*keys, *_TOKENS, *_FILTERS, "tool", "role"}
     sums: defaultdict[tuple[str, str, bool], NDArray[np.int64]] = defaultdict(lambda: np.zeros(4, np.int64))
+
+    def work(piece: Piece) -> None:
+        mask = met(piece, conditions)
+        if not mask.any():
+            return
+        groups = grouped(piece, keys, mask)
+        numbers = np.array([np.ones(piece.count, np.int64), *(piece.numbers(name) for name in _TOKENS)])
+        for (*key, model, injected, outcome), of_group in zip(groups.keys, groups.sums(numbers).T, strict=True):
+            group = key[0] if key else start_of_hour(piece.hour).date().isoformat()
+            # A client that ignored the model ran on one of its own.
+            sums[group, model, injected != "" and outcome != "rewrite_ignored"] += of_group
+
     async with database.transaction() as connection:
-        async for hour in hours(connection, organisation, names, Period(wanted.since, wanted.until)):
-            mask = met(hour, conditions)
-            if not mask.any():
-                continue
-            groups = grouped(hour, keys, mask)
-            numbers = np.array([np.ones(hour.count, np.int64), *(hour.numbers(name) for name in _TOKENS)])
-            for (*key, model, injected, outcome), of_group in zip(groups.keys, groups.sums(numbers).T, strict=True):
-                group = key[0] if key else start_of_hour(hour.hour).date().isoformat()
-                # A client that ignored the model ran on one of its own.
-                sums[group, model, injected != "" and outcome != "rewrite_ignored"] += of_group
+        await read(connection, organisation, names, Period(wanted.since, wanted.until), work)
     found = [
         CallSum(group=group, model=model, led=led, **dict(zip(("calls", *_TOKENS), of_group.tolist(), strict=True)))
         for (group, model, led), of_group in sums.items()

@@ -17,7 +17,8 @@ from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
 from baton.policies.stores.unlocks import PolicyUnlockRow
 from baton.records.columns.tables import COLUMNS
-from baton.records.pipeline.hours import marks_of_stale
+from baton.records.columns.writer import forget_days
+from baton.records.pipeline.hours import DAY_HOURS, marks_of_stale
 from baton.records.pipeline.tables import DECISIONS, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks.store import WrongBlockRow
 from baton.route.feedback.store import RouteFeedbackRow
@@ -63,6 +64,7 @@ async def _remove_decisions(database: Database, found: Select[Any]) -> int:
             # Not only when the hours are written anew: nothing of a person is left once they are deleted.
             of_hours = tuple_(COLUMNS.c.organisation, COLUMNS.c.hour).in_([(whose, hour) for whose, hour in hours])
             await connection.execute(delete(COLUMNS).where(of_hours))
+            await forget_days(connection, ((whose, hour // DAY_HOURS) for whose, hour in hours))
     return len(rows)
 
 

@@ -1,4 +1,4 @@
-"""The tables of decisions by column, an hour in each row, and of the hours that are kept this way."""
+"""The tables of decisions by column, and of the hours and days that are kept this way."""
 
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ class SummedHourRow(SQLModel, table=True):
 
 
 class DecisionColumnRow(SQLModel, table=True):
-    """One column of an hour's decisions; `hour.HourColumns` reads and writes `data`."""
+    """One column of an hour's decisions; `piece.Piece` reads and writes `data`."""
 
     __tablename__ = "decision_columns"
     __table__: ClassVar[Table]
@@ -30,5 +30,31 @@ class DecisionColumnRow(SQLModel, table=True):
     data: bytes
 
 
+class SummedDayRow(SQLModel, table=True):
+    """A day, counted from 1970 in UTC; it is in one piece where it is `valid` and all its hours are."""
+
+    __tablename__ = "summed_days"
+    __table_args__: ClassVar = {"sqlite_with_rowid": False}
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    day: int = Field(primary_key=True)
+    valid: bool
+
+
+class DayColumnRow(SQLModel, table=True):
+    """One column of a day's decisions, like `DecisionColumnRow`."""
+
+    __tablename__ = "day_columns"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    day: int = Field(primary_key=True)
+    column: str = Field(primary_key=True)
+    data: bytes
+
+
 SUMMED = SummedHourRow.__table__
 COLUMNS = DecisionColumnRow.__table__
+SUMMED_DAYS = SummedDayRow.__table__
+DAY_COLUMNS = DayColumnRow.__table__

@@ -1,20 +1,22 @@
-"""Keep the decisions of each hour that has ended by column, and write them anew when something of it has changed."""
+"""Keep the decisions of each hour and day that has ended by column, and write them anew when something of it has changed."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into
 from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.kernel.changes import leadership
-from baton.records.columns.reading import NAMES, of_rows
-from baton.records.columns.tables import COLUMNS, SUMMED
-from baton.records.pipeline.hours import SETTLED_S, hour_of, start_of_hour
+from baton.records.columns.piece import Piece
+from baton.records.columns.reading import NAMES, kept_hours, of_rows
+from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
+from baton.records.pipeline.hours import DAY_HOURS, SETTLED_S, hour_of, start_of_hour
 from baton.records.pipeline.tables import DECISIONS
 
 WORK = "sums"
@@ -44,18 +46,25 @@ class ColumnWriter:
             await pause(stop, PERIOD.total_seconds())
 
     async def catch_up(self, stop: asyncio.Event) -> int:
-        """Write the hours that are missing or stale, the latest first; return how many were.
+        """Write the hours, and then the days, that are missing or stale, the latest first; return how many hours were.
 
         Raises:
             DatabaseUnavailable: If the database is away.
         """
-        loop = asyncio.get_running_loop()
-        begun, done = loop.time(), 0
-        for hour in await self.missing():
+        ends = asyncio.get_running_loop().time() + LONGEST_S
+        hours = await self._write(await self.missing(), self.write_hour, ends, stop)
+        await self._write(await self.missing_days(), self.write_day, ends, stop)
+        return hours
+
+    async def _write(
+        self, numbers: Collection[int], write: Callable[[int], Awaitable[None]], ends: float, stop: asyncio.Event
+    ) -> int:
+        loop, done = asyncio.get_running_loop(), 0
+        for number in numbers:
             started = loop.time()
-            if stop.is_set() or started - begun > LONGEST_S:
+            if stop.is_set() or started > ends:
                 break
-            await self.write_hour(hour)
+            await write(number)
             done += 1
             # At most half of the time, so that decisions are stored in between.
             await pause(stop, max(LEAST_PAUSE_S, loop.time() - started))
@@ -65,6 +74,11 @@ class ColumnWriter:
         """Write one hour, in place of its old columns. Raise DatabaseUnavailable."""
         async with self._database.transaction() as connection:
             await write_hour(connection, self._organisation, hour)
+
+    async def write_day(self, day: int) -> None:
+        """Write one day, in place of its old columns, unless one of its hours is stale. Raise DatabaseUnavailable."""
+        async with self._database.transaction() as connection:
+            await write_day(connection, self._organisation, day)
 
     async def missing(self) -> list[int]:
         """Return the hours without valid columns between the first decision and now; forget those before."""
@@ -79,22 +93,72 @@ class ColumnWriter:
             await self._forget(first)
         return [hour for hour in range(last, first - 1, -1) if not kept.get(hour)]
 
-    async def _forget(self, first: int) -> None:
+    async def missing_days(self) -> list[int]:
+        """Return the days that are not valid, though all their hours are."""
+        hours = select(SUMMED.c.hour).where(SUMMED.c.organisation == self._organisation, SUMMED.c.valid)
+        days = select(SUMMED_DAYS.c.day).where(SUMMED_DAYS.c.organisation == self._organisation, SUMMED_DAYS.c.valid)
         async with self._database.transaction() as connection:
-            for table in (SUMMED, COLUMNS):
-                await connection.execute(
-                    delete(table).where(table.c.organisation == self._organisation, table.c.hour < first)
-                )
+            valid = Counter(hour // DAY_HOURS for hour in (await connection.execute(hours)).scalars())
+            written = set((await connection.execute(days)).scalars())
+        return sorted((day for day, hours in valid.items() if hours == DAY_HOURS and day not in written), reverse=True)
+
+    async def _forget(self, first: int) -> None:
+        oldest = {"hour": first, "day": -(-first // DAY_HOURS)}
+        async with self._database.transaction() as connection:
+            for table, unit in ((SUMMED, "hour"), (COLUMNS, "hour"), (SUMMED_DAYS, "day"), (DAY_COLUMNS, "day")):
+                of_ours = table.c.organisation == self._organisation
+                await connection.execute(delete(table).where(of_ours, table.c[unit] < oldest[unit]))
 
 
 async def write_hour(connection: AsyncConnection, organisation: str, hour: int) -> None:
-    """Write the columns of one hour, in place of its old ones."""
+    """Write the columns of one hour, in place of its old ones; its day is to be written again."""
     key = {"organisation": organisation, "hour": hour}
     # First, because it waits for those who change rows of this hour now, and they for this: `marks_of_stale`.
     valid = insert_into(connection.dialect.name, SUMMED).values(**key, valid=True)
     await connection.execute(valid.on_conflict_do_update(index_elements=["organisation", "hour"], set_={"valid": True}))
+    await forget_days(connection, [(organisation, hour // DAY_HOURS)])
     await connection.execute(delete(COLUMNS).where(COLUMNS.c.organisation == organisation, COLUMNS.c.hour == hour))
     of_hour = (DECISIONS.c.id >= least_id(start_of_hour(hour)), DECISIONS.c.id < least_id(start_of_hour(hour + 1)))
-    async for columns in of_rows(connection, organisation, NAMES, of_hour):
-        rows = [key | {"column": name, "data": data} for name, data in columns.pack().items()]
+    packed: list[dict[str, bytes]] = []
+    await of_rows(connection, organisation, NAMES, of_hour, lambda piece: packed.append(piece.pack()))
+    for columns in packed:
+        rows = [key | {"column": name, "data": data} for name, data in columns.items()]
         await connection.execute(insert(COLUMNS), rows)
+
+
+async def write_day(connection: AsyncConnection, organisation: str, day: int) -> None:
+    """Write the columns of one day from those of its hours, unless one of them is stale."""
+    # First, because whoever writes an hour of the day, or deletes its columns, waits here, or lets this wait.
+    await forget_days(connection, [(organisation, day)])
+    hours = day * DAY_HOURS, (day + 1) * DAY_HOURS - 1
+    kept = await kept_hours(connection, organisation, [*NAMES, "id"], hours)
+    if len(kept) < DAY_HOURS:
+        return
+    key = {"organisation": organisation, "day": day}
+    if packed := {hour: columns for hour, columns in kept.items() if columns}:
+        merged = await asyncio.to_thread(_merged, packed)
+        await connection.execute(
+            insert(DAY_COLUMNS), [key | {"column": name, "data": data} for name, data in merged.items()]
+        )
+    of_day = (SUMMED_DAYS.c.organisation == organisation, SUMMED_DAYS.c.day == day)
+    await connection.execute(update(SUMMED_DAYS).where(*of_day).values(valid=True))
+
+
+def _merged(packed: dict[int, dict[str, bytes]]) -> dict[str, bytes]:
+    first, *later = (Piece.unpack(hour, columns) for hour, columns in sorted(packed.items()))
+    return first.joined(later).pack()
+
+
+async def forget_days(connection: AsyncConnection, days: Iterable[tuple[str, int]]) -> None:
+    """Remove the columns of days, each with its organisation, until they are written again.
+
+    It waits for a server that writes one of them now.
+    """
+    for organisation, day in sorted(set(days)):
+        key = {"organisation": organisation, "day": day}
+        stale = insert_into(connection.dialect.name, SUMMED_DAYS).values(**key, valid=False)
+        await connection.execute(
+            stale.on_conflict_do_update(index_elements=["organisation", "day"], set_={"valid": False})
+        )
+        of_day = (DAY_COLUMNS.c.organisation == organisation, DAY_COLUMNS.c.day == day)
+        await connection.execute(delete(DAY_COLUMNS).where(*of_day))

@@ -10,6 +10,7 @@ from baton.kernel.base.driver import Dialect, Statements
 from baton.kernel.base.uuid7 import moment_of
 
 HOUR_S = 3_600
+DAY_HOURS = 24
 SETTLED_S = 300.0
 """How long after its end the columns of an hour are written, in seconds: most outcomes have come by then."""
 LATE_S = 120.0

@@ -13,7 +13,7 @@ from baton.kernel.base.sql import Database
 from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.people.row_scope import RowScope
 from baton.records.columns import reading as columns
-from baton.records.columns.hour import grouped, in_scope, met
+from baton.records.columns.piece import Piece, grouped, in_scope, met
 from baton.records.columns.rule_hits import hits_in
 from baton.records.pipeline.tables import DECISIONS, LISTED
 from baton.records.replay.period import Period
@@ -39,24 +39,27 @@ class HitSums(msgspec.Struct, frozen=True):
 
 
 async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> HitSums:
-    """Sum up the rule hits of a period, from the columns of its hours."""
+    """Sum up the rule hits of a period, from its columns."""
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], bytes] = {}
     users: dict[str, set[str]] = defaultdict(set)
-    conditions = [*in_scope(scope), lambda hour: ~hour.where("rules", "[]".__eq__)]
+    conditions = [*in_scope(scope), lambda piece: ~piece.where("rules", "[]".__eq__)]
+
+    def work(piece: Piece) -> None:
+        mask = met(piece, conditions)
+        if not mask.any():
+            return
+        groups = grouped(piece, ("rules", "user"), mask)
+        newest = piece.ids()[groups.last()].tolist()
+        for (rules, user), count, key in zip(groups.keys, groups.counts.tolist(), newest, strict=True):
+            for hit in {(one.id, one.effect) for one in hits_in(rules)}:
+                counts[hit] += count
+                last[hit] = max(last.get(hit, b""), key)
+                users[hit[0]].add(user)
+
     read = columns.Period(period.since, period.until)
     async with database.transaction() as connection:
-        async for hour in columns.hours(connection, organisation, {"id", "rules", "user", "team"}, read):
-            mask = met(hour, conditions)
-            if not mask.any():
-                continue
-            groups = grouped(hour, ("rules", "user"), mask)
-            newest = hour.ids()[groups.last()].tolist()
-            for (rules, user), count, key in zip(groups.keys, groups.counts.tolist(), newest, strict=True):
-                for hit in {(one.id, one.effect) for one in hits_in(rules)}:
-                    counts[hit] += count
-                    last[hit] = max(last.get(hit, b""), key)
-                    users[hit[0]].add(user)
+        await columns.read(connection, organisation, {"id", "rules", "user", "team"}, read, work)
     found = [
         EffectHits(rule=rule, effect=effect, count=count, last=moment_of(str(UUID(bytes=last[rule, effect]))))
         for (rule, effect), count in sorted(counts.items())

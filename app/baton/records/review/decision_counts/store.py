@@ -1,4 +1,4 @@
-"""Count decisions by time and group, from the columns of their hours."""
+"""Count decisions by time and group, from their columns."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -11,8 +11,8 @@ import numpy as np
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.kernel.base.time.time_buckets import Bucket
-from baton.records.columns.hour import Condition, HourColumns, in_scope, is_equal, met
-from baton.records.columns.reading import Period, hours, of_rows
+from baton.records.columns.piece import Condition, Piece, in_scope, is_equal, met
+from baton.records.columns.reading import Period, of_rows, read
 from baton.records.columns.rule_hits import hits_in
 from baton.records.pipeline.search import as_stored, conditions_of
 from baton.records.pipeline.store import Filters
@@ -52,11 +52,9 @@ async def counts(
     async with database.transaction() as connection:
         if wanted.session_id or wanted.q:
             # A session's rows are few, and found by an index; a text is found in rows alone.
-            found = of_rows(connection, organisation, names, conditions_of(wanted))
+            await of_rows(connection, organisation, names, conditions_of(wanted), counted.add)
         else:
-            found = hours(connection, organisation, names, period)
-        async for hour in found:
-            counted.add(hour)
+            await read(connection, organisation, names, period, counted.add, by_hour=by != "day")
     return counted.most_frequent()
 
 
@@ -69,19 +67,19 @@ class _Counted:
         self._conditions = conditions
         self._counts: Counter[tuple[int, str]] = Counter()
 
-    def add(self, hour: HourColumns) -> None:
-        """Count the decisions of an hour, or of a part of one."""
-        mask = met(hour, self._conditions)
+    def add(self, piece: Piece) -> None:
+        """Count the decisions of a piece, which is not longer than a bucket of more than a minute."""
+        mask = met(piece, self._conditions)
         if self._by != "minute":
-            self._add(hour.hour * 3_600 // _SECONDS[self._by], hour, mask)
+            self._add(piece.hour * 3_600 // _SECONDS[self._by], piece, mask)
             return
-        minutes = hour.minutes()
+        minutes = piece.minutes()
         for minute in np.unique(minutes[mask]).tolist():
-            self._add(minute, hour, mask & (minutes == minute))
+            self._add(minute, piece, mask & (minutes == minute))
 
-    def _add(self, bucket: int, hour: HourColumns, mask: Any) -> None:
+    def _add(self, bucket: int, piece: Piece, mask: Any) -> None:
         column = "rules" if self._group == "rule" else self._group
-        for value, count in hour.counts(column, mask).items():
+        for value, count in piece.counts(column, mask).items():
             if self._group == "rule":
                 for rule in {hit.id for hit in hits_in(value)}:
                     self._counts[bucket, rule] += count
@@ -122,8 +120,8 @@ def _conditions(wanted: Filters) -> dict[str, Condition]:
 
 
 def _hit(meets: Callable[[Any], bool]) -> Condition:
-    return lambda hour: hour.where("rules", lambda rules: any(map(meets, hits_in(rules))))
+    return lambda piece: piece.where("rules", lambda rules: any(map(meets, hits_in(rules))))
 
 
 def _all(conditions: list[Condition]) -> Condition:
-    return conditions[0] if len(conditions) == 1 else lambda hour: met(hour, conditions)
+    return conditions[0] if len(conditions) == 1 else lambda piece: met(piece, conditions)

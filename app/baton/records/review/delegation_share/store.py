@@ -1,4 +1,4 @@
-"""Sum up calls by session, user, team or day, from the columns of their hours."""
+"""Sum up calls by session, user, team or day, from their columns."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -14,8 +14,8 @@ from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.people.row_scope import RowScope
-from baton.records.columns.hour import Condition, HourColumns, Mask, grouped, in_scope, is_equal, met
-from baton.records.columns.reading import Period, bounds_of, hours, of_rows
+from baton.records.columns.piece import Condition, Mask, Piece, grouped, in_scope, is_equal, met
+from baton.records.columns.reading import Period, bounds_of, of_rows, read
 from baton.records.pipeline.tables import DECISIONS
 from baton.records.review.delegation_share.groups import FIRST, After, By, Group, GroupFilter
 
@@ -66,16 +66,18 @@ async def find(
         conditions = [is_equal("event", "PreToolUse"), *in_scope(scope), *_conditions(wanted)]
         if wanted.called_since is not None:
             live = await _live_sessions(connection, organisation, scope, wanted.called_since)
-            conditions.append(lambda hour: hour.where("session_id", live.__contains__))
+            conditions.append(lambda piece: piece.where("session_id", live.__contains__))
+
+        def work(piece: Piece) -> None:
+            mask = met(piece, conditions)
+            if mask.any():
+                groups.add(piece, mask)
+
         if wanted.session_id:  # few rows, which an index finds
             theirs = DECISIONS.c.session_id == storable(wanted.session_id)
-            found = of_rows(connection, organisation, names, [*bounds_of(period), theirs])
+            await of_rows(connection, organisation, names, [*bounds_of(period), theirs], work)
         else:
-            found = hours(connection, organisation, names, period)
-        async for hour in found:
-            mask = met(hour, conditions)
-            if mask.any():
-                groups.add(hour, mask)
+            await read(connection, organisation, names, period, work)
     return groups.newest(after, limit)
 
 
@@ -84,10 +86,10 @@ def _conditions(wanted: GroupFilter) -> list[Condition]:
     if q := storable(wanted.q).lower():
 
         def begins(name: str) -> Condition:
-            return lambda hour: hour.where(name, lambda one: one.lower().startswith(q))
+            return lambda piece: piece.where(name, lambda one: one.lower().startswith(q))
 
         session, user = begins("session_id"), begins("user")
-        found.append(lambda hour: session(hour) | user(hour) | hour.where("project", lambda one: q in one.lower()))
+        found.append(lambda piece: session(piece) | user(piece) | piece.where("project", lambda one: q in one.lower()))
     return found
 
 
@@ -111,46 +113,46 @@ class _Groups:
         self._rows: dict[tuple[Any, ...], int] = {}
         self._sums = np.zeros(0, _ROW)
 
-    def add(self, hour: HourColumns, mask: Mask) -> None:
-        """Add the calls of an hour that a mask selects; it must select at least one."""
-        groups = grouped(hour, _KEYS[self._by], mask)
-        keys = [(hour.hour // 24,)] if self._by == "day" else groups.keys
+    def add(self, piece: Piece, mask: Mask) -> None:
+        """Add the calls of a piece that a mask selects; it must select at least one."""
+        groups = grouped(piece, _KEYS[self._by], mask)
+        keys = [(piece.hour // 24,)] if self._by == "day" else groups.keys
         rows = np.array([self._rows.setdefault(key, len(self._rows)) for key in keys], np.intp)
         if len(self._rows) > len(self._sums):
             more = np.zeros(len(self._rows), _ROW)
             more["first_hour"], more["last_hour"] = _NO_HOUR, -1
             self._sums = np.concatenate((self._sums, more))
-        self._sums["counts"][rows] += groups.tallies(self._measures(hour))
-        # Hours come in any order.
-        earlier = hour.hour < self._sums["first_hour"][rows]
-        self._sums["first_hour"][rows[earlier]] = hour.hour
-        self._sums["first_id"][rows[earlier]] = hour.ids()[groups.first()[earlier]]
-        later = hour.hour > self._sums["last_hour"][rows]
-        self._sums["last_hour"][rows[later]] = hour.hour
+        self._sums["counts"][rows] += groups.tallies(self._measures(piece))
+        # Pieces come in any order.
+        earlier = piece.hour < self._sums["first_hour"][rows]
+        self._sums["first_hour"][rows[earlier]] = piece.hour
+        self._sums["first_id"][rows[earlier]] = piece.ids()[groups.first()[earlier]]
+        later = piece.hour > self._sums["last_hour"][rows]
+        self._sums["last_hour"][rows[later]] = piece.hour
         last = groups.last()[later]
-        self._sums["last_id"][rows[later]] = hour.ids()[last]
+        self._sums["last_id"][rows[later]] = piece.ids()[last]
         if self._by == "session":
             for name in _LAST:
-                self._sums[name][rows[later]] = np.array(hour.values(name), object)[hour.codes(name)[last]]
+                self._sums[name][rows[later]] = np.array(piece.values(name), object)[piece.codes(name)[last]]
 
-    def _measures(self, hour: HourColumns) -> list[Mask]:
+    def _measures(self, piece: Piece) -> list[Mask]:
         """Return, for each of `_COUNTS`, which calls it counts."""
-        blocked = hour.where("effect", "deny".__eq__)
-        spawns = hour.where("tool", self._agent_tools.__contains__)
-        delegates = spawns | ~hour.where("agent_id", "".__eq__)
-        is_ignored = hour.where("outcome", "rewrite_ignored".__eq__)
+        blocked = piece.where("effect", "deny".__eq__)
+        spawns = piece.where("tool", self._agent_tools.__contains__)
+        delegates = spawns | ~piece.where("agent_id", "".__eq__)
+        is_ignored = piece.where("outcome", "rewrite_ignored".__eq__)
         obeyed = ~blocked & ~is_ignored
         return [
-            np.ones(hour.count, np.bool_),
+            np.ones(piece.count, np.bool_),
             blocked,
-            hour.where("effect", "ask".__eq__),
+            piece.where("effect", "ask".__eq__),
             ~blocked & delegates,
             ~blocked & ~delegates,
-            hour.where("overridden", bool),
-            hour.where("rules", lambda rules: _GUIDANCE_HIT in rules),
+            piece.where("overridden", bool),
+            piece.where("rules", lambda rules: _GUIDANCE_HIT in rules),
             ~blocked & spawns,
             ~blocked & is_ignored,
-            *(obeyed & hour.where("model_injected", model.__eq__) for model in _MODELS),
+            *(obeyed & piece.where("model_injected", model.__eq__) for model in _MODELS),
         ]
 
     def newest(self, after: After, limit: int) -> list[Group]:

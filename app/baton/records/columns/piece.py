@@ -1,7 +1,8 @@
-"""The decisions of one hour by column: each different value once, and for each decision the number of its value.
+"""The decisions of an hour or a day by column: each different value once, and for each decision the number of its value.
 
 An hour has few different values in most columns, so a decision takes about a byte in each, and numpy counts thousands of
-decisions in the time in which a database reads one row.
+decisions in the time in which a database reads one row. A day in one piece costs little more than an hour, because most of
+what a piece costs does not grow with its decisions.
 """
 
 from bisect import bisect_left, bisect_right
@@ -32,11 +33,11 @@ class _Column(NamedTuple):
     codes: Codes
 
 
-class HourColumns:
-    """Decisions of one hour in the order of their ids, or a part of them.
+class Piece:
+    """The decisions of an hour or a day in the order of their ids, or a part of them.
 
     Attributes:
-        hour: Counted from 1970, in UTC.
+        hour: Its first hour, counted from 1970 in UTC.
         count: How many decisions.
     """
 
@@ -47,14 +48,14 @@ class HourColumns:
         self._ids = ids
 
     @classmethod
-    def of_rows(cls, hour: int, ids: Iterable[str], columns: Mapping[str, Sequence[Any]]) -> "HourColumns":
+    def of_rows(cls, hour: int, ids: Iterable[str], columns: Mapping[str, Sequence[Any]]) -> "Piece":
         """Make columns of the values of rows, which are in the order of their ids."""
         packed_ids = bytes.fromhex("".join(ids).replace("-", ""))
         encoded = {name: _encoded(values) for name, values in columns.items()}
         return cls(hour, len(packed_ids) // _ID_BYTES, encoded, packed_ids)
 
     @classmethod
-    def unpack(cls, hour: int, packed: Mapping[str, bytes]) -> "HourColumns":
+    def unpack(cls, hour: int, packed: Mapping[str, bytes]) -> "Piece":
         """Read columns that `pack` wrote; the ids may be skipped."""
         columns, ids, count = {}, b"", 0
         for name, data in packed.items():
@@ -64,6 +65,13 @@ class HourColumns:
             else:
                 columns[name] = _Column(values, np.frombuffer(codes, _width(len(values))) if codes else _zeros(count))
         return cls(hour, count, columns, ids)
+
+    def joined(self, later: Sequence["Piece"]) -> "Piece":
+        """Return one piece of this one and those that follow it, which have the same columns."""
+        pieces = [self, *later]
+        columns = {name: _joined([(one.values(name), one.codes(name)) for one in pieces]) for name in self._columns}
+        ids = b"".join(one.ids().tobytes() for one in pieces)
+        return Piece(self.hour, sum(one.count for one in pieces), columns, ids)
 
     def pack(self) -> dict[str, bytes]:
         """Return each column, and the ids as `id`, as bytes."""
@@ -108,7 +116,7 @@ class HourColumns:
         first_half = np.frombuffer(self._ids, ">u8").reshape(-1, 2)[:, 0]
         return ((first_half >> np.uint64(16)) // np.uint64(60_000)).astype(np.int64)
 
-    def between(self, least: str, below: str, newest: str) -> "HourColumns":
+    def between(self, least: str, below: str, newest: str) -> "Piece":
         """Return the decisions from an id on and before another one, and up to a third one; "" is no bound."""
         places = range(self.count)
         start = bisect_left(places, _bytes_of(least), key=self._id) if least else 0
@@ -117,19 +125,19 @@ class HourColumns:
             stop = min(stop, bisect_right(places, _bytes_of(newest), key=self._id))
         stop = max(start, stop)
         columns = {name: _Column(one.values, one.codes[start:stop]) for name, one in self._columns.items()}
-        return HourColumns(self.hour, stop - start, columns, self._ids[start * _ID_BYTES : stop * _ID_BYTES])
+        return Piece(self.hour, stop - start, columns, self._ids[start * _ID_BYTES : stop * _ID_BYTES])
 
     def _id(self, place: int) -> bytes:
         return self._ids[place * _ID_BYTES : (place + 1) * _ID_BYTES]
 
 
-Condition = Callable[[HourColumns], Mask]
-"""Returns which decisions of an hour meet it."""
+Condition = Callable[[Piece], Mask]
+"""Returns which decisions of a piece meet it."""
 
 
 def is_equal(name: str, value: object) -> Condition:
     """Return the condition that a column has a value."""
-    return lambda hour: hour.where(name, lambda one: bool(one == value))
+    return lambda piece: piece.where(name, lambda one: bool(one == value))
 
 
 def in_scope(scope: RowScope) -> list[Condition]:
@@ -140,21 +148,21 @@ def in_scope(scope: RowScope) -> list[Condition]:
     if not scope.team:
         return [own]
     team = is_equal("team", storable(scope.team))
-    return [lambda hour: own(hour) | team(hour)]
+    return [lambda piece: own(piece) | team(piece)]
 
 
-def met(hour: HourColumns, conditions: Iterable[Condition]) -> Mask:
-    """Return which decisions of an hour meet all conditions."""
-    mask = np.ones(hour.count, np.bool_)
+def met(piece: Piece, conditions: Iterable[Condition]) -> Mask:
+    """Return which decisions of a piece meet all conditions."""
+    mask = np.ones(piece.count, np.bool_)
     for condition in conditions:
-        mask &= condition(hour)
+        mask &= condition(piece)
         if not mask.any():
             break
     return mask
 
 
 class Groups(NamedTuple):
-    """Decisions of an hour in groups that have equal values in some columns.
+    """Decisions of a piece in groups that have equal values in some columns.
 
     Attributes:
         keys: The values that each group has in common.
@@ -178,7 +186,7 @@ class Groups(NamedTuple):
         return last
 
     def sums(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum up rows of numbers, which are of all decisions of the hour, by group."""
+        """Sum up rows of numbers, which are of all decisions of the piece, by group."""
         sums: NDArray[np.int64] = np.add.reduceat(numbers[:, self.places], self.starts, axis=1)
         return sums
 
@@ -194,21 +202,21 @@ class Groups(NamedTuple):
         ).T
 
 
-def grouped(hour: HourColumns, names: Sequence[str], mask: Mask) -> Groups:
+def grouped(piece: Piece, names: Sequence[str], mask: Mask) -> Groups:
     """Group the decisions of a mask, which is not empty, by the values of some columns."""
     chosen = np.flatnonzero(mask)
     combined = np.zeros(len(chosen), np.int64)
     for name in names:
-        combined = combined * len(hour.values(name)) + hour.codes(name)[chosen]
+        combined = combined * len(piece.values(name)) + piece.codes(name)[chosen]
     # Sixteen bits are sorted in linear time.
-    is_small = prod(len(hour.values(name)) for name in names) <= 2**16
+    is_small = prod(len(piece.values(name)) for name in names) <= 2**16
     order = np.argsort(combined.astype(np.uint16) if is_small else combined, kind="stable")
     in_order = combined[order]
     starts = np.flatnonzero(np.concatenate(([True], in_order[1:] != in_order[:-1])))
     parts: list[list[Any]] = []
     rest = in_order[starts]
     for name in reversed(names):
-        values = hour.values(name)
+        values = piece.values(name)
         rest, codes = np.divmod(rest, len(values))
         parts.append([values[code] for code in codes.tolist()])
     keys = list(zip(*reversed(parts), strict=True)) if parts else [()]
@@ -219,6 +227,14 @@ def _encoded(values: Sequence[Any]) -> _Column:
     codes = {value: number for number, value in enumerate(dict.fromkeys(values))}
     coded = np.fromiter(map(codes.__getitem__, values), _width(len(codes)), len(values))
     return _Column(list(codes), coded)
+
+
+def _joined(columns: Sequence[tuple[list[Any], Codes]]) -> _Column:
+    numbers: dict[Any, int] = {}
+    places = [[numbers.setdefault(value, len(numbers)) for value in values] for values, _ in columns]
+    width = _width(len(numbers))
+    coded = [np.array(of_column, width)[codes] for of_column, (_, codes) in zip(places, columns, strict=True)]
+    return _Column(list(numbers), np.concatenate(coded))
 
 
 def _width(values: int) -> type[np.unsignedinteger[Any]]:
