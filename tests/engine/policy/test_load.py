@@ -1,11 +1,14 @@
 """A set is accepted whole or not at all, and what is wrong is said with file and line."""
 
+import contextlib
+
 import pytest
 
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import Layer, PolicyProblems, layered, load, try_layer
+from baton.engine.policy.load import Layer, PolicyProblems, extend, layered, load, try_layer
+from tests.engine.policy.conftest import CONFIG
 from tests.support.shipped import shipped
 
 
@@ -94,6 +97,31 @@ def test_a_suggestion_that_the_set_refuses_is_a_problem(build, rule):
     suggests = rule(extra="suggest: {agent: coder, prompt: Do it}")
     found = problems(build, {"team/rule": suggests, "team/no-coder": no_coder})
     assert found == ["team/rule.yaml:10: it suggests `coder`, which `team/no-coder` refuses"]
+
+
+def test_a_layer_may_not_refuse_what_a_wider_one_suggests(build, rule):
+    no_coder = rule(
+        "team/no-coder",
+        match="{agent: {known: true}, input: {subagent_type: coder}}",
+        yes="{tool: Task, input: {subagent_type: coder, prompt: p, description: d}}",
+    )
+    suggests = rule("team/suggests", extra="suggest: {agent: coder, prompt: Do it}")
+    off = CONFIG + "\nrules: {team/no-coder: 'off'}\n"
+    layers = {
+        "a rule for agents": (build({"team/suggests": suggests}), {"team/no-coder.yaml": no_coder}),
+        "a suggestion": (build({"team/no-coder": no_coder}), {"team/suggests.yaml": suggests}),
+        "a switch": (
+            build({"team/no-coder": no_coder, "team/suggests": suggests}, off),
+            {"config.yaml": "rules: {team/no-coder: 'on'}"},
+        ),
+    }
+    accepted = []
+    for name, (wide, narrow) in layers.items():
+        with contextlib.suppress(PolicyProblems):
+            extend(wide, [Layer(tier="team", name="web", files=narrow, origin="upload")])
+            accepted.append(name)
+        extend(wide, [Layer(tier="team", name="web", files={"team/other.yaml": rule("team/other")}, origin="upload")])
+    assert not accepted
 
 
 def test_the_order_of_files_does_not_matter(shipped_files):

@@ -7,14 +7,19 @@ from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.matching.checks.lookups import LOOKUP_LISTS
 from baton.engine.policy.matching.policy_set import PolicySet
-from baton.engine.policy.matching.rule import Rule
+from baton.engine.policy.matching.rule import Rule, candidate
 from baton.engine.text.yaml_lines import Problem
 
 _CONFIG = "config.yaml"
 
 
-def denied_suggestions(policies: PolicySet) -> Iterator[tuple[Rule, str]]:
-    """Yield rules that suggest a call which the set refuses, with the message. Such a set is not accepted."""
+def denied_suggestions(policies: PolicySet, above: PolicySet | None = None) -> Iterator[tuple[Rule, str]]:
+    """Yield rules that suggest a call which the set refuses, with the message. Such a set is not accepted.
+
+    `above` is an accepted set that the set was laid over: most layers change nothing that agents are judged by.
+    """
+    if above is not None and _judges_agents_alike(policies, above):
+        return
     for rule in policies.rules:
         for suggestion in rule.suggestions if rule.enabled else ():
             if not suggestion.agent:
@@ -30,6 +35,22 @@ def denied_suggestions(policies: PolicySet) -> Iterator[tuple[Rule, str]]:
                 if verdict.effect in ("deny", "ask"):
                     yield rule, f"it suggests `{suggestion.agent}`, which `{verdict.rule}` refuses"
                     break
+
+
+def _judges_agents_alike(policies: PolicySet, above: PolicySet) -> bool:
+    if (policies.config, policies.rosters.by_id) != (above.config, above.rosters.by_id):
+        return False
+    # A rule that a layer leaves alone is the same object.
+    ours, theirs = ({id(rule): rule for rule in one.rules} for one in (policies, above))
+    changed = [ours.get(key) or theirs[key] for key in ours.keys() ^ theirs.keys()]
+    tools = policies.config.agent_tools
+    return not any(rule.suggestions or any(_may_concern(rule, tool) for tool in tools) for rule in changed)
+
+
+def _may_concern(rule: Rule, agent_tool: str) -> bool:
+    found = candidate(rule, agent_tool)
+    # What asks for something of a shell line cannot hold for such a call, which has none.
+    return found is not None and any(condition.line is None for condition in found.given)
 
 
 def lint(policies: PolicySet) -> list[Problem]:

@@ -108,7 +108,7 @@ def try_layer(base: PolicySet, layer: Layer, unlocks: Sequence[Unlock] = ()) -> 
         for result in run_tests(policies, rule)
     ]
     try:
-        _test(policies)
+        _test(policies, base)
     except PolicyProblems as refused:
         return LayerTrial(policies=policies, problems=refused.problems, tests=tests)
     return LayerTrial(policies=policies, problems=[], tests=tests)
@@ -144,7 +144,7 @@ def _given(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _stage(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> PolicySet:
-    return _test(_build(layer, above, unlocks))
+    return _test(_build(layer, above, unlocks), above)
 
 
 def _build(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> PolicySet:
@@ -167,7 +167,7 @@ def _build(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> 
         config=parsed.config,
         rosters=rosters,
         shells=shells,
-        shell_revision=revision(parsed.shell),
+        shell_revision=above.shell_revision if above and shells is above.shells else revision(parsed.shell),
         parsed=parsed,
         locks=locks,
         like=above,
@@ -184,13 +184,13 @@ def _shells(parsed: PolicyFiles, above: PolicySet | None) -> Shells:
     return Shells(ShellTables())
 
 
-def _test(policies: PolicySet) -> PolicySet:
+def _test(policies: PolicySet, above: PolicySet | None) -> PolicySet:
     parsed = policies.parsed
     own = set(parsed.own_rules)
     for rule in policies.rules:
         for at, text in failing_tests(policies, rule) if rule.id in own else ():
             parsed.report(rule.source, at, text)
-    for rule, text in denied_suggestions(policies):
+    for rule, text in denied_suggestions(policies, above):
         parsed.report(rule.source, ("suggest",), text)
     if parsed.problems:
         raise PolicyProblems(parsed.problems)

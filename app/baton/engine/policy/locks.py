@@ -150,16 +150,16 @@ def _lists_of(rule: RuleFile, config: Config) -> set[str]:
 
 def _check_rosters(parsed: PolicyFiles, guards: list[Rule]) -> None:
     """Report rosters where a locked refusal asks the rosters: changing them would loosen the rule."""
-    asking = next((rule.id for rule in guards if _asks_rosters(rule)), None)
+    keys = [key for key in _ROSTER_KEYS if key in parsed.keys]
+    paths = [path for path in parsed.layer.files if path.startswith("agents/")]
+    asking = next((rule.id for rule in guards if _asks_rosters(rule)), None) if keys or paths else None
     if asking is None:
         return
     text = f"the organisation locked `{asking}`, which asks the rosters, so only the organisation may change them"
-    for key in _ROSTER_KEYS:
-        if key in parsed.keys:
-            parsed.report(parsed.config_file, (key,), text)
-    for path in parsed.layer.files:
-        if path.startswith("agents/"):
-            parsed.report(parsed.layer.source(path), (), text)
+    for key in keys:
+        parsed.report(parsed.config_file, (key,), text)
+    for path in paths:
+        parsed.report(parsed.layer.source(path), (), text)
 
 
 def _asks_rosters(rule: Rule) -> bool:
