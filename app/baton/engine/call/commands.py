@@ -54,7 +54,7 @@ def command_of(tool: str, tool_input: Mapping[str, Any], *, nested: bool = False
     if tool in _NO_COMMAND:
         return None
     # Most tools have no command; this is on the way of each of their calls.
-    if not nested and _KEYS.isdisjoint(tool_input) and not any(type(one) is dict for one in tool_input.values()):
+    if not nested and _KEYS.isdisjoint(tool_input) and dict not in map(type, tool_input.values()):
         return None
     found: list[str] = []
     length = 0

@@ -98,7 +98,6 @@ class _Glob(msgspec.Struct, frozen=True):
     names: Names
     of_project: bool
     floats: bool
-    wild_second: bool
 
 
 class _Anchored:
@@ -107,6 +106,9 @@ class _Anchored:
     def __init__(self, globs: Mapping[str, tuple[str, ...]], root: Names) -> None:
         self._root = root
         self._by_first: dict[str, list[_Glob]] = {}
+        self._by_second: dict[tuple[str, str], list[_Glob]] = {}
+        """Those of a first folder whose second one is a name; in `_any_second` are its others."""
+        self._any_second: dict[str, list[_Glob]] = {}
         self._anywhere: list[_Glob] = []
         self._but: dict[str, list[Names]] = {}
         self._in_homes: set[str] = set()
@@ -116,15 +118,21 @@ class _Anchored:
                 if glob.startswith("!"):
                     self._but.setdefault(name, []).append(names)
                     continue
-                wild = len(names) > 1 and _WILD.search(names[1]) is not None
-                project = _is_project_glob(glob)
-                entry = _Glob(name, names, of_project=project, floats=glob.startswith("**/"), wild_second=wild)
+                entry = _Glob(name, names, of_project=_is_project_glob(glob), floats=glob.startswith("**/"))
                 if not names or _WILD.search(names[0]):
                     self._anywhere.append(entry)
                 else:
-                    self._by_first.setdefault(names[0], []).append(entry)
+                    self._add(entry)
                 if names[:1] == ("~",):
                     self._in_homes.add(name)
+
+    def _add(self, glob: _Glob) -> None:
+        first, *others = glob.names
+        self._by_first.setdefault(first, []).append(glob)
+        if others and not _WILD.search(others[0]):
+            self._by_second.setdefault((first, others[0]), []).append(glob)
+        else:
+            self._any_second.setdefault(first, []).append(glob)
 
     def holding(self, path: str, reach: str) -> Iterator[str]:
         names = _names(path)
@@ -161,12 +169,11 @@ class _Anchored:
 
     def _near(self, names: Names, first: str) -> "Iterable[_Glob]":
         """Yield the globs that begin with the path's first folder, and do not differ in the second one."""
-        found = self._by_first.get(first, ())
         second = names[1] if len(names) > 1 else _ANY
         # Most paths lie in a home, where most globs begin: without this each would be compared with all of them.
-        if not found or _WILD.search(second):
-            return found
-        return [one for one in found if len(one.names) < 2 or one.names[1] == second or one.wild_second]  # noqa: PLR2004
+        if _WILD.search(second):
+            return self._by_first.get(first, ())
+        return (*self._any_second.get(first, ()), *self._by_second.get((first, second), ()))
 
     def _all(self) -> "Iterable[_Glob]":
         return chain(self._anywhere, *self._by_first.values())

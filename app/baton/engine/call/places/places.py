@@ -9,7 +9,7 @@ import msgspec
 
 from baton.engine.call.places.alike import AlikeNames
 from baton.engine.call.places.path_groups import PathGroups
-from baton.engine.call.places.protected import Protected
+from baton.engine.call.places.protected import Protected, TouchedPath
 from baton.engine.shell.model import Reach
 
 Place = str
@@ -44,6 +44,8 @@ _FOLDER_OF = re.compile(
 _OPEN = re.compile(r"[$`*?\[{]")
 _DRIVE = re.compile(r"(?:[\\/]{2}[?.][\\/])?([A-Za-z]):(?:[\\/]|\Z)|[\\/]{2}[^\\/]+[\\/]([A-Za-z])\$(?:[\\/]|\Z)")
 """The start of a path on Windows: `C:\\`, `\\\\?\\C:\\`, or `\\\\host\\C$\\`."""
+_NORMAL = re.compile(r"(?!/(?:mnt|cygdrive|private|System)/)(?:/\.?[\w@+=,-][\w@+=,.-]*)+", re.ASCII)
+"""Most paths: nothing of them is left out or written otherwise."""
 _MOUNTED_DRIVE = re.compile(r"/(?:mnt|cygdrive)(?=/[A-Za-z](?:/|\Z))")
 """Where a Windows drive is in WSL and Cygwin; in Git Bash it is `/c`."""
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
@@ -132,9 +134,8 @@ class Locator:
                 found.add("root")
             if _HOME_ITSELF.fullmatch(path.whole):
                 found.add("home")
-            found.update(
-                place for place, one in protected if one.reached(path.whole, path.known, reach, is_open=path.open)
-            )
+            touched = TouchedPath(path.whole, path.known, is_open=path.open)
+            found.update([place for place, one in protected if one.reached(touched, reach)])
             if path.known:
                 found.update(self._groups.holding(path.whole, reach, project or folder))
         return frozenset(found)
@@ -206,6 +207,10 @@ def spellings(text: str) -> list[str]:
 
 def normal(path: str) -> str:
     """Return an absolute path without `.`, `..`, `//` and the aliases of Windows and macOS; other paths unchanged."""
+    return path if _NORMAL.fullmatch(path) else _normal(path)
+
+
+def _normal(path: str) -> str:
     drive = _DRIVE.match(path)
     if drive:
         # Windows drops dots and spaces at the end of a name.
@@ -234,6 +239,7 @@ _folder = lru_cache(maxsize=256)(normal)
 """`normal` of the folders that all paths of a session start from."""
 
 
+@lru_cache(maxsize=256)
 def home_of(folder: str) -> str:
     """Return the home folder that a session's folder lies in, otherwise `~`."""
     found = _HOME.match(folder)

@@ -21,6 +21,33 @@ Reached = tuple[str, ...]
 """The names of the folders on the way to a protected path, in lower case."""
 
 
+class TouchedPath:
+    """A path that is compared with protected ones: in lower case, and split once for all kinds of them.
+
+    `beyond` is what follows a home folder at its start, None where it lies in none; `first` is the first name of that.
+    """
+
+    __slots__ = ("beyond", "first", "first_is_wild", "is_open", "is_wild", "known", "names", "whole")
+
+    def __init__(self, whole: str, known: str, *, is_open: bool) -> None:
+        """Prepare a path.
+
+        Args:
+            whole: The normal path, with variables and globs as written.
+            known: The part of it ahead of the first of them.
+            is_open: Whether there is a variable or a glob.
+        """
+        self.whole = whole = whole.casefold()
+        self.known = known
+        self.is_open = is_open
+        self.is_wild = _WILD.search(whole) is not None
+        self.names = _names(whole)
+        home = _HOME.match(whole)
+        self.beyond = None if home is None else whole[home.end() :]
+        self.first = (self.beyond or "").partition("/")[0]
+        self.first_is_wild = self.is_wild and _WILD.search(self.first) is not None
+
+
 class Protected:
     """The protected paths of one kind. Letters count alike in either case, as they do on macOS."""
 
@@ -42,20 +69,13 @@ class Protected:
         more.installed = tuple(_names(path.casefold()) for path in installed)
         return more
 
-    def reached(self, whole: str, known: str, reach: str, *, is_open: bool) -> bool:
-        """Return whether something that reaches so far touches a protected path.
-
-        Args:
-            whole: The normal path, with variables and globs as written.
-            known: The part of it ahead of the first of them.
-            reach: How far it reaches, a `places.Reach`.
-            is_open: Whether there is a variable or a glob.
-        """
-        whole = whole.casefold()
+    def reached(self, path: TouchedPath, reach: str) -> bool:
+        """Return whether something that reaches so far (a `places.Reach`) from a path touches a protected one."""
+        whole = path.whole
         # Most paths have no name in common with a protected one: that is told ten times faster than a match.
         if self._hint(whole) and (
             self._match(whole)
-            or (is_open and self._parent(known.casefold()))
+            or (path.is_open and self._parent(path.known.casefold()))
             or (reach != "file" and self._parent(whole))
         ):
             return True
@@ -65,19 +85,24 @@ class Protected:
             return reach == "below" and bool(self._in_homes or self.installed)
         if far and whole in _ABOVE_HOMES and self._in_homes:
             return True
-        if self._in_homes and (home := _HOME.match(whole)):
-            rest = whole[home.end() :]
-            first = rest.partition("/")[0]
-            near = not first or first in self._first or _WILD.search(first)
-            if near and _touches_one(rest, self._in_homes, reach):
+        if path.beyond is not None and self._in_homes:
+            near = not path.first or path.first in self._first or path.first_is_wild
+            if near and _touches_one(
+                _names(path.beyond), self._in_homes, reach, is_wild=_WILD.search(path.beyond) is not None
+            ):
                 return True
         # Archives are unpacked in a temporary folder all day, and a state that is kept there is a test's.
         beside = reach == "below" and whole in _TEMPORARY
-        if self.installed and whole.startswith("/") and not beside and _touches_one(whole, self.installed, reach):
+        if (
+            self.installed
+            and whole.startswith("/")
+            and not beside
+            and _touches_one(path.names, self.installed, reach, is_wild=path.is_wild)
+        ):
             return True
         if "/**/" in whole and self._found_below(whole):
             return True
-        return is_open and _WILD.search(whole) is not None and self._by_its_end(_names(whole), reach)
+        return path.is_open and path.is_wild and self._by_its_end(path.names, reach)
 
     def _found_below(self, whole: str) -> bool:
         """Return whether what a search finds may be a protected path of a home: `~/**/settings.json`."""
@@ -109,12 +134,10 @@ class Protected:
         return False
 
 
-def _touches_one(path: str, ways: Iterable[Reached], reach: str) -> bool:
+def _touches_one(names: Reached, ways: Iterable[Reached], reach: str, *, is_wild: bool) -> bool:
     """Return whether the path is a protected one, lies in it, or holds it and reaches down to it."""
-    names = _names(path)
     depth = len(names)
     # Without wildcards, which is usual, names are compared as they are: a tenth of the work for each way.
-    is_wild = _WILD.search(path) is not None
     for way in ways:
         size = len(way)
         if depth < size and (reach == "file" or (depth < size - 1 and reach == "into")):

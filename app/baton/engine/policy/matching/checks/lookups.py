@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from baton.engine.policy.matching.checks.program_checks import any_holds, program_tests, words
+from baton.engine.policy.matching.checks.program_checks import AnyProgram, any_program, words
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.rules.model import Config
 from baton.engine.text.globs import any_of
@@ -25,14 +25,14 @@ class Lookups:
         lists = config.lists
         self.by_class = config.lookups == "class"
         self.is_tool = any_of(words(f"${_TOOLS}", lists) if _TOOLS in lists else [])
-        self._programs = program_tests([f"${_PROGRAMS}"], lists) if _PROGRAMS in lists else []
+        self._programs = any_program([f"${_PROGRAMS}"], lists) if _PROGRAMS in lists else AnyProgram()
 
     def of_line(self, context: Context) -> str:
         """Return the first program of the call's line that looks something up, as it is called; "" for none."""
         shell = context.shell
         if shell is not None and self.by_class:
             for index, program in enumerate(shell.programs):
-                if any_holds(self._programs, context, shell, index):
+                if self._programs.holds(context, shell, index):
                     return " ".join(program.argv)
         return ""
 

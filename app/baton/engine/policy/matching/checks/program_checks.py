@@ -11,7 +11,7 @@ from baton.engine.policy.matching.checks import branch_overwrites
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.rules.model import ProgramMatch, Programs
 from baton.engine.shell.model import Program, Shell
-from baton.engine.text.globs import any_of, any_path
+from baton.engine.text.globs import any_of, any_path, is_glob
 from baton.engine.text.urls import urls
 
 Test = Callable[[Context, Shell, int], bool]
@@ -27,6 +27,9 @@ class ProgramTest:
 
     def __init__(self, match: ProgramMatch, lists: Lists) -> None:
         self.tests: list[tuple[str, Test]] = list(_tests(match, lists))
+        names = None if match.program is None else words(match.program, lists)
+        self.names = None if names is None or any(map(is_glob, names)) else frozenset(names)
+        """The only names that the program may have; None for names with wildcards, or any."""
 
     def holds(self, context: Context, shell: Shell, index: int) -> bool:
         """Return whether the program at this index passes all tests."""
@@ -69,7 +72,34 @@ class UnknownListError(ValueError):
     """A `$name` without a list of that name in config.yaml."""
 
 
-def program_tests(value: Programs, lists: Lists) -> list[ProgramTest]:
+class AnyProgram:
+    """Alternatives for one program. Most ask for a name, by which they are found: a list may have dozens of them."""
+
+    def __init__(self, tests: Iterable[ProgramTest] = ()) -> None:
+        self._by_name: dict[str, list[ProgramTest]] = {}
+        self._others: list[ProgramTest] = []
+        for test in tests:
+            if not test.names:
+                self._others.append(test)
+            for name in test.names or ():
+                self._by_name.setdefault(name, []).append(test)
+
+    def __bool__(self) -> bool:
+        """Whether there is any alternative."""
+        return bool(self._by_name or self._others)
+
+    def holds(self, context: Context, shell: Shell, index: int) -> bool:
+        """Return whether one of the alternatives holds for the program at this index."""
+        for test in self._by_name.get(shell.programs[index].name, ()):
+            if test.holds(context, shell, index):
+                return True
+        for test in self._others:  # noqa: SIM110 - runs for every program of every new line
+            if test.holds(context, shell, index):
+                return True
+        return False
+
+
+def any_program(value: Programs, lists: Lists) -> AnyProgram:
     """Compile one program condition, or a list of alternatives.
 
     Raises:
@@ -83,12 +113,7 @@ def program_tests(value: Programs, lists: Lists) -> list[ProgramTest]:
             out += [ProgramTest(match, lists) for match in lists[item[1:]] if isinstance(match, ProgramMatch)]
         else:
             raise UnknownListError(item.removeprefix("$"))
-    return out
-
-
-def any_holds(tests: Iterable[ProgramTest], context: Context, shell: Shell, index: int) -> bool:
-    """Return whether one of the conditions holds for the program at this index."""
-    return any(test.holds(context, shell, index) for test in tests)
+    return AnyProgram(out)
 
 
 def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # noqa: C901, PLR0912, PLR0915 - one branch for each key

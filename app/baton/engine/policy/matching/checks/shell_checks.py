@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from baton.engine.call.places.places import Place
 from baton.engine.policy.matching.checks.call_checks import Check, quoted
 from baton.engine.policy.matching.checks.program_checks import (
+    AnyProgram,
     Lists,
     ProgramTest,
-    any_holds,
+    any_program,
     place_set,
-    program_tests,
     words,
 )
 from baton.engine.policy.matching.context import Context
@@ -34,7 +34,7 @@ def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
     if match.feeds is not None:
         yield _feeds(match.feeds, lists)
     if match.only is not None:
-        yield _only(program_tests(match.only, lists))
+        yield _only(any_program(match.only, lists))
     one = {f: getattr(match, f) for f in ProgramMatch.__struct_fields__ if getattr(match, f) is not None}
     # `writes_to` alone is about the line: a redirection (`> file`) writes without belonging to a program.
     if is_about_writes(match):
@@ -43,7 +43,7 @@ def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
     elif one:
         yield _one_program(ProgramTest(ProgramMatch(**one), lists))
     if match.beside is not None:
-        yield _beside(program_tests(match.beside, lists))
+        yield _beside(any_program(match.beside, lists))
 
 
 def _unparsed(*, wanted: bool) -> Check:
@@ -114,15 +114,15 @@ def _any_write(places: frozenset[Place], barred: Match) -> Check:
 
 
 def _feeds(match: Feeds, lists: Lists) -> Check:
-    sources, sinks = program_tests(match.source, lists), program_tests(match.into, lists)
+    sources, sinks = any_program(match.source, lists), any_program(match.into, lists)
 
     def holds(context: Context) -> bool:
         shell = context.shell
         if shell is None:
             return False
         for source, sink in shell.feeds:
-            if (not sources or any_holds(sources, context, shell, source)) and (
-                not sinks or any_holds(sinks, context, shell, sink)
+            if (not sources or sources.holds(context, shell, source)) and (
+                not sinks or sinks.holds(context, shell, sink)
             ):
                 context.found["program"] = shell.programs[source].name
                 context.found["sink"] = shell.programs[sink].name
@@ -132,20 +132,20 @@ def _feeds(match: Feeds, lists: Lists) -> Check:
     return Check("shell.feeds", holds, lambda _c: "no such program feeds its output to one that runs it")
 
 
-def _beside(tests: list[ProgramTest]) -> Check:
+def _beside(program: AnyProgram) -> Check:
     def holds(context: Context) -> bool:
         shell = context.shell
-        return shell is not None and any(any_holds(tests, context, shell, i) for i in range(len(shell.programs)))
+        return shell is not None and any(program.holds(context, shell, i) for i in range(len(shell.programs)))
 
     return Check("shell.beside", holds, lambda _c: "the line runs no such program beside it")
 
 
-def _only(tests: list[ProgramTest]) -> Check:
+def _only(program: AnyProgram) -> Check:
     def holds(context: Context) -> bool:
         shell = context.shell
         if shell is None or shell.unparsed:
             return False
-        indexes = [i for i, program in enumerate(shell.programs) if not program.wraps]
-        return bool(indexes) and all(any_holds(tests, context, shell, i) for i in indexes)
+        indexes = [i for i, one in enumerate(shell.programs) if not one.wraps]
+        return bool(indexes) and all(program.holds(context, shell, i) for i in indexes)
 
     return Check("shell.only", holds, lambda _c: "the line runs another program too")
