@@ -130,6 +130,20 @@ async def test_without_events_records_leave_none(redis):
     assert await Outbox(redis).counts() == {"waiting": 0, "bytes": 0, "dropped": 0}
 
 
+async def test_bytes_of_what_another_courier_has_published_as_well_are_counted_once(redis):
+    one, two = Outbox(redis), Outbox(redis)
+    await one.append([b"x" * 10, b"x" * 20, b"x" * 30, b"x" * 40])
+    taken = (await one.take())[:3]
+    two.look_back(idle_ms=0)
+    assert (await two.take())[:3] == taken
+    await one.done([taken[1]])
+    assert (await one.counts())["bytes"] == 80
+    await two.done(taken)
+    assert await two.counts() == {"waiting": 1, "bytes": 40, "dropped": 0}
+    await one.done(taken)
+    assert await one.counts() == {"waiting": 1, "bytes": 40, "dropped": 0}
+
+
 async def test_a_full_outbox_refuses_the_newest_and_counts_them(redis, monkeypatch):
     small = outbox.Script.read(outbox._FOLDER / "outbox.lua", MOST_ENTRIES=3, MOST_BYTES=100)
     monkeypatch.setattr(outbox, "_APPEND", outbox.Script.read(outbox._FOLDER / "outbox_append.lua", after=small))

@@ -273,8 +273,8 @@ async def test_an_ended_session_leaves_what_a_resumed_one_goes_on_with(history, 
 
 async def test_a_call_is_one_write_to_redis(history, redis, monkeypatch):
     flushes = []
-    flush = type(redis._wire)._flush
-    monkeypatch.setattr(type(redis._wire), "_flush", lambda wire: (flushes.append(1), flush(wire)))
+    flush = type(redis._wire).flush
+    monkeypatch.setattr(type(redis._wire), "flush", lambda wire: (flushes.append(1), flush(wire)))
     await history.begin(ANN, editing("/w/a.py", tool_use_id="u"), "warm")
     flushes.clear()
     await history.begin(ANN, editing("/w/a.py", tool_use_id="v"), "d")

@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
 import uvloop
@@ -114,6 +115,42 @@ async def test_what_is_sent_without_waiting_arrives_and_its_errors_are_counted(r
     redis.send(b"NONSENSE")
     assert await redis.call(b"GET", b"sent") == b"1"
     assert redis.errors == errors + 1
+
+
+async def test_what_nobody_waits_for_goes_with_the_next_write_or_soon_by_itself(redis, monkeypatch):
+    writes = []
+    write = redis._wire._transport.write
+    monkeypatch.setattr(
+        redis._wire, "_transport", SimpleNamespace(write=lambda data: (writes.append(data), write(data)))
+    )
+    redis.send(b"SET", b"sent", b"1")
+    redis.send(b"INCR", b"sent")
+    assert await redis.call(b"GET", b"sent") == b"2"
+    assert len(writes) == 1
+    redis.send(b"INCR", b"sent")
+    await until(lambda: len(writes) > 1)
+    assert await redis.call(b"GET", b"sent") == b"3"
+
+
+async def test_what_was_sent_just_before_the_end_arrives(valkey_url, redis):
+    other = Redis(valkey_url, timeout_s=5)
+    await other.start()
+    other.send(b"RPUSH", b"last words", b"1")
+    await other.close()
+    async with asyncio.timeout(60):
+        await redis.call(b"BLPOP", b"last words", 0)
+
+
+async def test_each_command_that_a_lost_connection_had_is_counted():
+    async with Stub() as stub:
+        stub.answers = []
+        await stub.redis.start()
+        errors = stub.redis.errors
+        stub.redis.send(b"SET")
+        stub.redis.send(b"SET")
+        with pytest.raises(RedisUnavailable):
+            await stub.redis.call(b"GET")
+        assert stub.redis.errors == errors + 3
 
 
 async def test_a_script_that_redis_forgot_is_loaded_again(redis):

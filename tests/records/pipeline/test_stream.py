@@ -27,8 +27,8 @@ async def test_records_and_their_events_leave_in_one_write(redis, monkeypatch):
     stream = RecordStream(redis, with_events=True)
     await stream.append([b"warm"])
     flushes = []
-    flush = type(redis._wire)._flush
-    monkeypatch.setattr(type(redis._wire), "_flush", lambda wire: (flushes.append(1), flush(wire)))
+    flush = type(redis._wire).flush
+    monkeypatch.setattr(type(redis._wire), "flush", lambda wire: (flushes.append(1), flush(wire)))
     assert await stream.append([b"one", b"two"]) == 3
     assert len(flushes) == 1
     assert await contents(stream) == [b"warm", b"one", b"two"]
@@ -103,7 +103,24 @@ async def test_what_is_stored_twice_is_in_the_feed_once(redis):
     assert await two.take() == taken
     for stream in (one, two):
         await stream.done([(entry, b"" if entry[1] == b"b" else b"fed " + entry[1]) for entry in taken])
-    assert [fields[1] for _, fields in await redis.call(b"XRANGE", FEED, b"-", b"+")] == [b"fed a"]
+    assert await fed(redis) == [b"fed a"]
+
+
+async def test_what_one_drain_has_stored_of_another_ones_batch_is_in_the_feed_once(redis):
+    one, two = RecordStream(redis), RecordStream(redis)
+    await one.append([b"a", b"b", b"c"])
+    taken = await one.take()
+    two.look_back(idle_ms=0)
+    assert await two.take() == taken
+    await one.done([(taken[1], taken[1][1])])
+    await two.done([(entry, entry[1]) for entry in taken])
+    assert await fed(redis) == [b"b", b"a", b"c"]
+    assert await one.length() == 0
+    assert (await redis.call(b"XPENDING", STREAM, GROUP))[0] == 0
+
+
+async def fed(redis):
+    return [fields[1] for _, fields in await redis.call(b"XRANGE", FEED, b"-", b"+")]
 
 
 async def test_the_feed_is_bounded(redis, monkeypatch):

@@ -87,6 +87,7 @@ class Redis:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._connecting
         if self._wire is not None:
+            self._wire.flush()
             self._wire.drop("the server is stopping")
             await asyncio.sleep(0)  # the transport closes its socket in the next tick
 
@@ -146,9 +147,14 @@ class Redis:
         return future
 
     def send(self, *arguments: Argument) -> None:
-        """Send a command and do not wait; a failure is counted, never raised."""
-        with contextlib.suppress(RedisUnavailable):
-            self.submit(*arguments)
+        """Send a command within two milliseconds, ahead of later ones, and do not wait; a failure is counted, never raised."""
+        if self._wire is None:
+            self.errors += 1
+            return
+        try:
+            self._wire.post(arguments)
+        except RedisUnavailable as error:
+            self._count(error)
 
     def _enqueue(self, arguments: tuple[Argument, ...]) -> asyncio.Future[Any]:
         if self._wire is None:
@@ -194,7 +200,7 @@ class Redis:
 
     async def _attempt(self) -> bool:
         try:
-            wire = await connect(self._url, self._timeout_s, self._on_lost)
+            wire = await connect(self._url, self._timeout_s, self._on_lost, self._count)
         except RedisUnavailable as error:
             self._reason = str(error)
             self.errors += 1

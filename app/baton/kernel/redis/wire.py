@@ -1,4 +1,4 @@
-"""One Redis connection that many callers share: futures in order, one write per loop tick."""
+"""One Redis connection that many callers share: replies in order, one write per loop tick."""
 
 import asyncio
 from collections import deque
@@ -14,6 +14,8 @@ Argument = bytes | str | int | float
 
 MAX_WAITING = 10_000
 """Calls that may wait for their answers at once."""
+LINGER_S = 0.002
+"""How long a command that nobody waits for may wait for a write of others, in seconds."""
 
 
 class RedisRefused(RedisUnavailable):
@@ -26,7 +28,14 @@ class Wire(asyncio.Protocol):
     Replies come in the order of the calls, so whoever hangs holds up all that follow; there is nothing to save.
     """
 
-    def __init__(self, connection: AbstractConnection, timeout_s: float, on_lost: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        connection: AbstractConnection,
+        timeout_s: float,
+        on_lost: Callable[[str], None],
+        on_failed: Callable[[RedisUnavailable], None],
+    ) -> None:
+        """`on_failed` is told of each command that nobody waited for and that failed."""
         self._loop = asyncio.get_running_loop()
         self._connection = connection
         # Taken over from redis-py once it has connected and authenticated; its writer must outlive our use.
@@ -34,25 +43,47 @@ class Wire(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", self._writer.transport)
         self._timeout_s = timeout_s
         self._on_lost = on_lost
+        self._on_failed = on_failed
         self._reader = hiredis.Reader(replyError=RedisRefused, notEnoughData=...)
         self._unsent: list[bytes] = []
-        self._unsent_calls: list[asyncio.Future[Any]] = []
-        self._waiting: deque[tuple[asyncio.Future[Any], float]] = deque()
+        self._unsent_calls: list[asyncio.Future[Any] | None] = []
+        self._waiting: deque[tuple[asyncio.Future[Any] | None, float]] = deque()
+        """What was sent, None for a command that nobody waits for, and when."""
+        self._flushes = False
         self._watch: asyncio.Handle | None = None
         self._lost = False
         self._transport.set_protocol(self)
 
     def call(self, arguments: tuple[Argument, ...]) -> asyncio.Future[Any]:
         """Queue a command for this tick's write; the future gives its reply or raises `RedisUnavailable`."""
-        packed = hiredis.pack_command(arguments)  # type: ignore[arg-type] # its stub says: a tuple of one
-        if self._lost or len(self._waiting) + len(self._unsent) >= MAX_WAITING:
-            raise RedisUnavailable("the connection is lost" if self._lost else "too many calls wait for redis")
+        packed = self._packed(arguments)
         future: asyncio.Future[Any] = self._loop.create_future()
-        if not self._unsent:
-            self._loop.call_soon(self._flush)
+        if not self._flushes:
+            self._flushes = True
+            self._loop.call_soon(self.flush)
         self._unsent.append(packed)
         self._unsent_calls.append(future)
         return future
+
+    def post(self, arguments: tuple[Argument, ...]) -> None:
+        """Queue a command that nobody waits for. It goes with the next write: one of its own would cost more than it.
+
+        Commands are sent in the order of `call` and `post`.
+
+        Raises:
+            RedisUnavailable: If it cannot be queued.
+        """
+        packed = self._packed(arguments)
+        if not self._unsent:
+            self._loop.call_later(LINGER_S, self.flush)
+        self._unsent.append(packed)
+        self._unsent_calls.append(None)
+
+    def _packed(self, arguments: tuple[Argument, ...]) -> bytes:
+        packed: bytes = hiredis.pack_command(arguments)  # type: ignore[arg-type] # its stub says: a tuple of one
+        if self._lost or len(self._waiting) + len(self._unsent) >= MAX_WAITING:
+            raise RedisUnavailable("the connection is lost" if self._lost else "too many calls wait for redis")
+        return packed
 
     def drop(self, reason: str) -> None:
         """End the connection; every call that waits fails with the reason."""
@@ -64,8 +95,7 @@ class Wire(asyncio.Protocol):
         self._transport.abort()
         self._connection._writer = self._connection._reader = None  # noqa: SLF001
         for future in [*(f for f, _ in self._waiting), *self._unsent_calls]:
-            if not future.done():
-                future.set_exception(RedisUnavailable(reason))
+            self._fail(future, RedisUnavailable(reason))
         self._waiting.clear()
         self._unsent.clear()
         self._unsent_calls.clear()
@@ -77,11 +107,9 @@ class Wire(asyncio.Protocol):
             self._reader.feed(data)
             while (reply := self._reader.gets()) is not ...:
                 future, _ = self._waiting.popleft()
-                if future.done():
-                    continue
                 if isinstance(reply, RedisRefused):
-                    future.set_exception(reply)
-                else:
+                    self._fail(future, reply)
+                elif future is not None and not future.done():
                     future.set_result(reply)
         except (hiredis.ProtocolError, IndexError):
             self.drop("redis sent what is not an answer")
@@ -90,8 +118,16 @@ class Wire(asyncio.Protocol):
         """Fail what waits: the other side is gone."""
         self.drop(f"redis closed the connection: {exc}" if exc else "redis closed the connection")
 
-    def _flush(self) -> None:
-        if self._lost:
+    def _fail(self, future: asyncio.Future[Any] | None, error: RedisUnavailable) -> None:
+        if future is None:
+            self._on_failed(error)
+        elif not future.done():
+            future.set_exception(error)
+
+    def flush(self) -> None:
+        """Write what is queued."""
+        self._flushes = False
+        if self._lost or not self._unsent:
             return
         now = self._loop.time()
         self._transport.write(b"".join(self._unsent))
@@ -106,27 +142,30 @@ class Wire(asyncio.Protocol):
         self._watch = None
         if not self._waiting:
             return
-        oldest, sent = self._waiting[0]
-        if self._loop.time() < sent + self._timeout_s:
-            self._watch = self._loop.call_at(sent + self._timeout_s, self._check)
+        oldest = self._waiting[0]
+        due = oldest[1] + self._timeout_s
+        if self._loop.time() < due:
+            self._watch = self._loop.call_at(due, self._check)
         else:
             # Two hops: a loop polls its sockets at least once in between.
             self._watch = self._loop.call_soon(self._loop.call_soon, self._condemn, oldest)
 
-    def _condemn(self, oldest: asyncio.Future[Any]) -> None:
+    def _condemn(self, oldest: tuple[asyncio.Future[Any] | None, float]) -> None:
         if self._lost:
             return
-        if self._waiting and self._waiting[0][0] is oldest:
+        if self._waiting and self._waiting[0] is oldest:
             self.drop(f"redis gave no answer within {self._timeout_s * 1000:.0f} ms")
         else:
             self._check()
 
 
-async def connect(url: str, timeout_s: float, on_lost: Callable[[str], None]) -> Wire:
-    """Open a connection and share it.
+async def connect(
+    url: str, timeout_s: float, on_lost: Callable[[str], None], on_failed: Callable[[RedisUnavailable], None]
+) -> Wire:
+    """Open a connection and share it; `Wire` has what is told of it.
 
     Raises:
         RedisUnavailable: With what went wrong.
         ValueError: If the URL is not valid.
     """
-    return Wire(await opened(url), timeout_s, on_lost)
+    return Wire(await opened(url), timeout_s, on_lost, on_failed)

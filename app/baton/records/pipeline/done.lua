@@ -5,9 +5,14 @@
 local ids = {}
 for i = 3, #ARGV, 2 do
   ids[#ids + 1] = ARGV[i]
-  if redis.call('XACK', KEYS[1], ARGV[1], ARGV[i]) == 1 and ARGV[i + 1] ~= '' then
+end
+local all = redis.call('XACK', KEYS[1], ARGV[1], unpack(ids)) == #ids
+for n, id in ipairs(ids) do
+  local fed = ARGV[2 * n + 2]
+  -- Rarely another drain has stored some of them as well. Those have left the stream: it has run this script for them.
+  if fed ~= '' and (all or #redis.call('XRANGE', KEYS[1], id, id) == 1) then
     -- `pcall`: an entry must leave the stream even while Redis is out of memory and takes nothing new.
-    redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'r', ARGV[i + 1])
+    redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'r', fed)
   end
 end
 redis.call('XDEL', KEYS[1], unpack(ids))
