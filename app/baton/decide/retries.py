@@ -30,8 +30,8 @@ class RecentAnswers:
     def keep(self, key: CallKey, call: ToolCall, decision: Decision) -> None:
         """Keep an answer, unless it may be large."""
         rewritten = decision.verdict.updated_input
-        held = (call.tool_input.get("command", ""),) if rewritten is None else rewritten.values()
-        if sum(map(_length, held)) > LONGEST:
+        held = _length(call.tool_input.get("command")) if rewritten is None else sum(map(_length, rewritten.values()))
+        if held > LONGEST:
             return
         self._answers[key] = decision
         if len(self._answers) > REMEMBERED:

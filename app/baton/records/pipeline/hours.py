@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from baton.kernel.base.driver import Dialect, Statements
-from baton.kernel.base.uuid7 import moment_of
+from baton.kernel.base.uuid7 import least_id, moment_of
 
 HOUR_S = 3_600
 DAY_HOURS = 24
@@ -51,8 +51,8 @@ def marks_of_stale(dialect: Dialect, changed: Iterable[tuple[str, str]], now: fl
         changed: The organisation and the id of each decision that was stored, changed or removed.
         now: Seconds since 1970.
     """
-    last = int((now - LATE_S) // HOUR_S) - 1
-    hours = {(organisation, hour_of(moment_of(key))) for organisation, key in changed}
+    # Hours that are not written yet are told by the id alone: nearly all decisions are of the present one.
+    fresh = least_id(start_of_hour(int((now - LATE_S) // HOUR_S)))
     # In one order everywhere: two servers that mark the same hours would otherwise wait for each other.
-    rows = sorted(key for key in hours if key[1] <= last)
+    rows = sorted({(organisation, hour_of(moment_of(key))) for organisation, key in changed if key < fresh})
     return [(_MARK[dialect], rows)] if rows else []

@@ -322,6 +322,8 @@ def _bounded(record: Record) -> Record:
 
 def _may_leave(record: Record) -> bool:
     """Return whether `masked` would change nothing, which holds for most records and is cheaper to find out."""
+    passing, texts = _passing_ids(record), (record.project, record.command, record.model_injected, *record.paths)
+    together = "\n".join((*passing, *texts))
     return (
         not record.prompt
         and record.elapsed_us < 2**31
@@ -329,26 +331,20 @@ def _may_leave(record: Record) -> bool:
         and len(record.command) <= LONGEST
         and len(record.model_injected) <= LONGEST_ID
         and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
+        and max(map(len, passing)) <= LONGEST_ID
+        and storable(together) == together
         and _fit(*_lasting_ids(record), *[hit.id for hit in record.rules])
-        and all(map(_fitting, passing := _passing_ids(record)))
         # Not cached: calls share none of these, and 200,000 sessions would leave no room for what all of them share.
         and not may_hold("\n".join(passing))
-        and all(map(_harmless, (record.project, record.command, record.model_injected, *record.paths)))
+        and not any(map(suspicious, texts))
     )
-
-
-def _fitting(name: str) -> bool:
-    return len(name) <= LONGEST_ID and storable(name) == name
 
 
 @lru_cache(maxsize=4_096)
 def _fit(*ids: str) -> bool:
     """Return whether ids are storable as they are. Cached: a person's calls have the same ones."""
-    return all(map(_fitting, ids)) and not suspicious("\n".join(ids))
-
-
-def _harmless(text: str) -> bool:
-    return storable(text) == text and not suspicious(text)
+    together = "\n".join(ids)
+    return max(map(len, ids)) <= LONGEST_ID and storable(together) == together and not suspicious(together)
 
 
 def masked(record: Record) -> Record:
