@@ -78,3 +78,12 @@ async def test_a_database_of_a_newer_baton_is_refused_in_words(sqlite_url):
     for work in (migrate.upgrade, migrate.missing):
         with pytest.raises(ValueError, match=r"does not belong to this version of Baton.*9999"):
             await work(Settings(database_url=sqlite_url))
+
+
+def test_only_a_person_dates_a_demonstration_back_and_only_where_there_is_one(sqlite_url):
+    refused = baton("demo-history", agent="it runs below an agent", BATON_DATABASE_URL=sqlite_url)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "it runs below an agent" in refused.stderr
+    empty = baton("demo-history", BATON_DATABASE_URL=sqlite_url)
+    assert empty.returncode == 1
+    assert "`baton demo` plays one" in empty.stderr

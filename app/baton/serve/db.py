@@ -126,6 +126,41 @@ def admin_token(
     print(text)
 
 
+@app.command("demo-history")
+def demo_history(as_json: AsJson = False) -> None:
+    """Give a demonstration (`baton demo`) a week behind it: what its agents did, stored again at moments of the last days.
+
+    A database that holds anything else is left alone. A person runs it: an agent is refused.
+    """
+    from random import Random
+
+    from baton.kernel.base.sql import Database
+    from baton.operate.demo_history import add_past
+    from baton.shared.agent_process import agent_above
+
+    if why := agent_above(os.getpid()):
+        print(f"baton: only a person dates decisions back, and this command is an agent's: {why}", file=sys.stderr)
+        raise typer.Exit(1)
+    settings = server_settings()
+    if _missing():
+        print("baton: the schema is not up to date; `baton db check` shows what it lacks", file=sys.stderr)
+        raise typer.Exit(1)
+    person = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
+
+    async def added() -> int:
+        database = Database(settings)
+        try:
+            return await add_past(database, person, datetime.now(UTC), Random())  # noqa: S311 - no secret
+        finally:
+            await database.close()
+
+    stored = _do(added())
+    if as_json:
+        _show_json({"decisions": stored})
+        return
+    print(f"{stored} decisions were stored at moments of the last days; their sessions begin with `demo-past-`.")
+
+
 def _missing() -> list[str]:
     from baton.operate import migrate
 

@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -26,6 +27,10 @@ def demo(server, tmp_path, *words):
     return run("demo", *words, env=environment(server, tmp_path), cwd=tmp_path)
 
 
+def past(days):
+    return (datetime.now(UTC) - timedelta(days=days)).isoformat()
+
+
 def assert_every_token_is_revoked(admin):
     tokens = ok(admin.get("/tokens"))["items"]
     made = [one for one in tokens if one["user"].startswith("demo-") or one["role"] == "developer"]
@@ -45,6 +50,13 @@ def test_a_fresh_server_shows_every_kind_of_decision_and_one_in_use_is_left_alon
         assert {one["client"] for one in decisions} == {"api", "claude-code", "codex", "qwen"}, "`api` routes prompts"
         assert all(one["user"].startswith("demo-") for one in decisions)
         assert {one["team"] for one in decisions} == {"demo-web", "demo-data"}
+        assert len(ok(admin.get("/reports"))["items"]) == 1
+        days = ok(admin.get("/decisions/counts", params={"by": "day", "since": past(8), "until": past(2)}))["items"]
+        assert sum(sum(day["counts"].values()) for day in days) > 50, (
+            "of a week, which was filled from the server's machine"
+        )
+        made_up = ok(admin.get("/decisions", params={"until": past(1), "limit": 200}))["items"]
+        assert all(one["session_id"].startswith("demo-past-") for one in made_up if one.get("session_id"))
         assert ok(admin.get("/graphs"))["items"]
         to_confirm, changed = ok(admin.get("/jobs"))["items"]
         assert (to_confirm["state"], changed["state"]) == ("pending_approval", "completed")
@@ -68,8 +80,8 @@ def test_live_goes_on_with_a_question_that_waits_until_it_is_stopped(server, tmp
             until(lambda: ok(admin.get(f"/jobs/{asked['job']}"))["state"] == "completed")
             assert "I left them where they are." in ok(admin.get(f"/jobs/{asked['job']}/output"))["output"]
             assert "until Ctrl-C" in going.stderr.readline()
-            before = len(ok(admin.get("/decisions", params={"limit": 200}))["items"])
-            until(lambda: len(ok(admin.get("/decisions", params={"limit": 200}))["items"]) > before + 5)
+            since = {"limit": 200, "since": past(0)}
+            until(lambda: len(ok(admin.get("/decisions", params=since))["items"]) > 5)
             going.send_signal(signal.SIGINT)
             assert going.wait(60) == 0
             assert_every_token_is_revoked(admin)

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import type { Decision } from "../api/client";
 import { Effect } from "./Effect";
-import { clock } from "./time";
+import { when } from "./time";
 
 /** What a call was about, in one line. */
 export const subject = (one: Decision) =>
@@ -16,7 +16,7 @@ export const DecisionRow = memo(function DecisionRow({ one, open }: { one: Decis
   const shown = one.effect === "abstain" && one.rules.some((rule) => rule.effect === "shadow") ? "shadow" : one.effect;
   return (
     <button type="button" className="row" onClick={() => open(one.id)} data-decision={one.id}>
-      <span className="muted mono">{clock(one.at)}</span>
+      <span className="muted mono">{when(one.at)}</span>
       <Effect effect={shown} />
       <span className="wide cut">{one.user}</span>
       <span className="wide cut muted">{deciding(one)}</span>

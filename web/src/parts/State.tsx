@@ -11,7 +11,7 @@ const SHOWN = {
 export function State({ is, children }: { is: keyof typeof SHOWN; children: ReactNode }) {
   const { color, Icon } = SHOWN[is];
   return (
-    <span style={{ display: "inline-flex", alignItems: "center", gap: 6, verticalAlign: "text-bottom", color, fontWeight: 500 }}>
+    <span style={{ display: "inline-flex", alignItems: "center", gap: 6, verticalAlign: "top", color, fontWeight: 500 }}>
       <Icon size={16} aria-hidden style={{ flex: "none" }} />
       {children}
     </span>

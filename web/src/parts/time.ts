@@ -4,6 +4,11 @@ const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyl
 /** A moment as a clock shows it, for rows of today. */
 export const clock = (at: string) => CLOCK.format(new Date(at));
 
+const SHORT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** A moment in a list: the clock for one of today, with the day and without seconds for another. */
+export const when = (at: string, now = new Date()) => (at >= today(now) ? clock(at) : SHORT.format(new Date(at)));
+
 /** A moment with its day. */
 export const moment = (at: string) => WHOLE.format(new Date(at));
 
@@ -26,10 +31,9 @@ export function relative(at: string, now = Date.now()): string {
 export const fromField = (value: string): string | null => (value ? new Date(value).toISOString() : null);
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
-const HOUR = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 /** A day as the API counts it (UTC). */
 export const day = (at: string) => DAY.format(new Date(at));
 
 /** An hour, where the reader is. */
-export const hour = (at: string) => HOUR.format(new Date(at));
+export const hour = (at: string) => SHORT.format(new Date(at));

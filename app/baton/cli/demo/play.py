@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from typing import Any
+from urllib.parse import quote
 
 from baton.cli.demo.story import (
     AGENTS,
     CLIENTS,
+    FIRST_WAVE,
     JOB_TO_CONFIRM,
     JOB_WITH_CHANGES,
     JOB_WITH_QUESTION,
@@ -17,6 +19,7 @@ from baton.cli.demo.story import (
     PEOPLE,
     PROJECTS,
     PROMPTS,
+    REPORT,
     RULES,
     SESSIONS,
     TASKS,
@@ -85,7 +88,23 @@ class Demo:
             if pattern is PATTERNS[0]:
                 lead.request("POST", f"/patterns/{made['id']}/approve", body={"reason": WHY}, headers=_ANY)
         graph = {"roster": "stravinsky", "session_id": "demo-graph", "tasks": TASKS}
-        lead.request("POST", "/graphs", body=graph)
+        made = lead.request("POST", "/graphs", body=graph)
+        lead.request("POST", f"/graphs/{made['id']}/spawn:batch", body=FIRST_WAVE)
+        lead.request("POST", f"/graphs/{made['id']}/tasks/{quote(next(iter(TASKS)))}/complete")
+        self._report()
+
+    def _report(self) -> None:
+        """Report the refusal of a call as wrong, once it is stored."""
+        person, command, comment = REPORT
+        api = self._apis[person]
+        ends = time.monotonic() + LONGEST_JOB_S
+        while time.monotonic() < ends:
+            query = {"user": person, "effect": "deny", "q": command, "limit": "1"}
+            if found := api.request("GET", "/decisions", query=query)["items"]:
+                api.request("POST", "/reports", body={"decision_id": found[0]["id"], "comment": comment})
+                return
+            time.sleep(POLL_S)
+        raise ApiError(f"`{command}` of the demonstration was not stored within {LONGEST_JOB_S} s")
 
     def token_of_runner(self) -> str:
         """Return a token of the person who runs the demonstration, for a runner that serves nobody else. Raise ApiError."""

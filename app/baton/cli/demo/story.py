@@ -123,6 +123,7 @@ PROMPTS = (
     ("document the new endpoint", "docs-writer"),
     ("move the orders table to a new schema", "migrator"),
     ("why is the test of the schema failing?", "test-fixer"),
+    ("reorganise where customers keep their addresses", "migrator"),
 )
 """Prompts, and the agent that was right for each."""
 PATTERNS = (
@@ -135,6 +136,15 @@ TASKS = {
     "build page": {"agent_type": "frontend", "depends_on": ["find callers", "read docs"], "description": "Build it"},
 }
 """A graph of two waves."""
+FIRST_WAVE = {
+    "spawning_agent": "stravinsky",
+    "delegation_reason": "searches that a cheap model does as well",
+    "expected_outcome": "a list of files",
+    "required_tools": ["Read", "Grep"],
+}
+"""What the graph's first tasks are started with."""
+REPORT = ("demo-lin", "rm -rf build/cache", "The cache is made anew with each build.")
+"""Whose refused command is reported as wrong, and why."""
 
 WORKSPACE = "demo-shop"
 """The workspace of the demonstration's runner."""

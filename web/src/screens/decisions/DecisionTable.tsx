@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import type { Decision } from "../../api/client";
 import { deciding, subject } from "../../parts/DecisionRow";
 import { Effect } from "../../parts/Effect";
-import { clock, moment } from "../../parts/time";
+import { moment, when } from "../../parts/time";
 
 const features = tableFeatures({});
 /** Columns that a phone has no room for; the drawer shows them. */
@@ -15,7 +15,7 @@ const WIDE = new Set(["user", "rule", "client", "project", "ms"]);
 export function DecisionTable({ items, open }: { items: Decision[]; open: (id: string) => void }) {
   const columns = useMemo<ColumnDef<typeof features, Decision>[]>(
     () => [
-      { id: "at", header: "Time", cell: ({ row: { original: one } }) => <time title={moment(one.at)}>{clock(one.at)}</time> },
+      { id: "at", header: "Time", cell: ({ row: { original: one } }) => <time title={moment(one.at)}>{when(one.at)}</time> },
       { id: "effect", header: "Effect", cell: ({ row: { original: one } }) => <Effect effect={shown(one)} /> },
       {
         id: "call",

@@ -30,7 +30,7 @@ export function Delegation() {
   return (
     <Stack gap="md">
       <Group gap="sm" wrap="nowrap">
-        <Button component={Link} to="/delegations" variant="default" size="xs" aria-label="All delegations">
+        <Button component={Link} to="/delegations" variant="default" size="xs" aria-label="All delegations" style={{ flex: "none" }}>
           <IconArrowLeft size={16} aria-hidden />
         </Button>
         <Title order={1} style={{ overflowWrap: "anywhere" }}>
@@ -67,7 +67,7 @@ export function Delegation() {
           <Tabs.List>
             {columns.map((one) => (
               <Tabs.Tab key={one} value={one}>
-                {(one === id ? job.title : (others.find((other) => other.id === one)?.title ?? one)).slice(0, 24)}
+                <span className="cut tab-title">{one === id ? job.title : (others.find((other) => other.id === one)?.title ?? one)}</span>
               </Tabs.Tab>
             ))}
           </Tabs.List>

@@ -61,7 +61,7 @@ export function NewDelegation() {
           onChange={(event) => set("workspace")(event.currentTarget.value)}
         />
         <NativeSelect
-          label="Works"
+          label="Where it works"
           data={[
             { value: "worktree", label: "In a worktree: you apply its changes" },
             { value: "in_place", label: "In place: it changes your files" },
@@ -70,8 +70,8 @@ export function NewDelegation() {
           onChange={(event) => set("isolation")(event.currentTarget.value as "in_place" | "worktree")}
         />
         <TextInput label="Model" placeholder="The agent's own" value={task.model ?? ""} onChange={(event) => set("model")(event.currentTarget.value)} />
-        <Autocomplete label="Thread" description="`continue`, `fresh`, or the id of an ended job" data={["continue", "fresh"]} value={task.thread ?? "continue"} onChange={set("thread")} />
-        <TextInput label="Session" placeholder="One of its own" value={task.session_id ?? ""} onChange={(event) => set("session_id")(event.currentTarget.value)} />
+        <Autocomplete label="Thread" description="continue, fresh, or the id of an ended job" data={["continue", "fresh"]} value={task.thread ?? "continue"} onChange={set("thread")} />
+        <TextInput label="Session" description="Whose thread and mode it has" placeholder="One of its own" value={task.session_id ?? ""} onChange={(event) => set("session_id")(event.currentTarget.value)} />
       </SimpleGrid>
       <details>
         <summary>Limits and order</summary>

@@ -13,6 +13,8 @@ import "./graphs.css";
 const route = getRouteApi("/shell/graphs/$id");
 type Wave = Schemas["WaveModel"];
 
+const LONGEST_TITLE = 60;
+
 /** One task graph: its waves as columns, the states of their tasks, and how well it kept to them. */
 export function Graph() {
   const { id } = route.useParams();
@@ -22,11 +24,11 @@ export function Graph() {
   return (
     <Stack gap="md">
       <Group gap="sm" wrap="nowrap">
-        <Button component={Link} to="/graphs" variant="default" size="xs" aria-label="All graphs">
+        <Button component={Link} to="/graphs" variant="default" size="xs" aria-label="All graphs" style={{ flex: "none" }}>
           <IconArrowLeft size={16} aria-hidden />
         </Button>
-        <Title order={1} className="cut">
-          Graph {id.slice(0, 18)}
+        <Title order={1} style={{ overflowWrap: "anywhere" }}>
+          {graph ? Object.keys(graph.tasks).join(", ").slice(0, LONGEST_TITLE) : "Graph"}
         </Title>
         {graph && <JobState state={graph.state} />}
       </Group>
@@ -35,7 +37,7 @@ export function Graph() {
       {graph && (
         <>
           <Text size="sm" c="dimmed">
-            {graph.level}, barrier {graph.barrier}, window {graph.window_ms} ms, then {graph.on_window_close.replace("_", " ")} ·{" "}
+            <span className="mono">{id.slice(0, 18)}</span> · {graph.level}, barrier {graph.barrier}, window {graph.window_ms} ms, then {graph.on_window_close.replace("_", " ")} ·{" "}
             <Link to="/sessions/$id" params={{ id: graph.session_id }} search={{ user: graph.user }}>
               session {graph.session_id.slice(0, 24)}
             </Link>{" "}

@@ -2,6 +2,14 @@ import { Title } from "@mantine/core";
 import { Fragment } from "react";
 import { State } from "../../parts/State";
 
+/** Names of the API that say too little by themselves. */
+const WORDS: Record<string, string> = {
+  appended: "on their way since the start",
+  shed: "left out, to save room",
+  spool_mb: "on disk, MB",
+  spool_most_mb: "room on disk, MB",
+};
+
 /** Counts by name; those of `bad` names are marked where they are not zero. */
 export function Counts({ title, counts, bad }: { title: string; counts: Record<string, number>; bad: readonly string[] }) {
   const shown = Object.entries(counts);
@@ -14,7 +22,7 @@ export function Counts({ title, counts, bad }: { title: string; counts: Record<s
       <dl className="facts">
         {shown.map(([name, count]) => (
           <Fragment key={name}>
-            <dt className="muted">{name.replaceAll("_", " ")}</dt>
+            <dt className="muted">{WORDS[name] ?? name.replaceAll("_", " ")}</dt>
             <dd>{count > 0 && bad.includes(name) ? <State is="bad">{count.toLocaleString()}</State> : count.toLocaleString()}</dd>
           </Fragment>
         ))}

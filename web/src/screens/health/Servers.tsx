@@ -1,5 +1,6 @@
 import { Group, Stack, Text, Title } from "@mantine/core";
 import type { Schemas } from "../../api/client";
+import { many } from "../../parts/figures";
 import { RecordTable } from "../../parts/RecordTable";
 import { State } from "../../parts/State";
 import { moment, relative } from "../../parts/time";
@@ -67,7 +68,7 @@ export function Servers({ found }: { found: Schemas["ServersModel"] }) {
           </Group>
           <Text size="sm" mt="xs">
             <State is={(queue.jobs.queued ?? 0) > 0 && queue.runners_alive === 0 ? "bad" : queue.runners_alive > 0 ? "good" : "idle"}>
-              {queue.runners_alive} runners alive
+              {many(queue.runners_alive, "runner")} alive
             </State>
             {queue.oldest_s > 0 && ` · the oldest queued job waits for ${Math.round(queue.oldest_s)} s`}
           </Text>

@@ -17,7 +17,7 @@ export function Modes() {
     <Stack gap="md">
       <Title order={1}>Modes</Title>
       <Tabs value={tab} onChange={(one) => void navigate({ search: { tab: MODE_TABS.find((known) => known === one) } })} keepMounted={false}>
-        <Tabs.List mb="md" className="tabs">
+        <Tabs.List mb="md">
           {MODE_TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
               {NAMES[one]}

@@ -26,7 +26,7 @@ export function People() {
     <Stack gap="md">
       <Title order={1}>People</Title>
       <Tabs value={tab} onChange={(one) => void navigate({ search: { tab: PEOPLE_TABS.find((known) => known === one) } })} keepMounted={false}>
-        <Tabs.List mb="md" className="tabs">
+        <Tabs.List mb="md">
           {PEOPLE_TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
               {PANELS[one][0]}

@@ -48,6 +48,9 @@ export function ReplayTab({ place, files }: { place: Place; files: Files }) {
   const percent = progress?.total ? (100 * progress.read) / progress.total : summary ? 100 : 0;
   return (
     <Stack gap="md">
+      <p className="muted" style={{ margin: 0 }}>
+        Stored calls are decided once more, by the draft in place of what is in force. Nothing is changed: you see which calls would be decided otherwise.
+      </p>
       <Group gap="sm" align="end">
         <NativeSelect label="Calls of" data={PERIODS} value={days} onChange={(event) => setDays(event.currentTarget.value)} />
         {state.running ? (

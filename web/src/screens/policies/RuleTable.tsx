@@ -21,7 +21,7 @@ interface Row {
   id: string;
   description: string;
   decision: string;
-  state: "on" | "off" | "shadow";
+  state: "on" | "off" | "shadow" | "elsewhere";
   locked: boolean;
   hits: number;
   would: number;
@@ -63,7 +63,7 @@ export function RuleTable({
           </span>
         ),
       },
-      { accessorKey: "decision", header: "Decides", cell: ({ row: { original: one } }) => <Effect effect={one.decision} /> },
+      { accessorKey: "decision", header: "Decides", cell: ({ row: { original: one } }) => one.decision && <Effect effect={one.decision} /> },
       { accessorKey: "state", header: "State", cell: ({ row: { original: one } }) => one.state },
       { accessorKey: "hits", header: "Hits", cell: ({ row: { original: one } }) => <Count rule={one.id} count={one.hits} never={one.state === "on"} /> },
       { accessorKey: "would", header: "Would hit", cell: ({ row: { original: one } }) => <Count rule={one.id} count={one.would} effect="shadow" /> },
@@ -134,9 +134,14 @@ function Count({ rule, count, effect, never }: { rule: string; count: number; ef
   );
 }
 
+/** What is known of a rule that decided for others and does not hold for oneself. */
+const ELSEWHERE = { elsewhere: true, description: "Of a layer that does not hold for you, such as another team's.", decision: "", enabled: true, shadow: false, locked: false };
+
 function joined(rules: Schemas["RuleModel"][], counts: RuleCount[]): Row[] {
   const byId = new Map(counts.map((count) => [count.rule, count]));
-  return rules
+  const own = new Set(rules.map(({ id }) => id));
+  const elsewhere = counts.filter(({ rule }) => !own.has(rule)).map(({ rule }) => ({ id: rule, ...ELSEWHERE }));
+  return [...rules, ...elsewhere]
     .map((rule): Row => {
       const count = byId.get(rule.id);
       const hits = Object.entries(count?.hits ?? {});
@@ -145,7 +150,7 @@ function joined(rules: Schemas["RuleModel"][], counts: RuleCount[]): Row[] {
         id: rule.id,
         description: rule.description,
         decision: rule.decision,
-        state: !rule.enabled ? "off" : rule.shadow ? "shadow" : "on",
+        state: "elsewhere" in rule ? "elsewhere" : !rule.enabled ? "off" : rule.shadow ? "shadow" : "on",
         locked: rule.locked,
         hits: sum(false),
         would: sum(true),

@@ -27,7 +27,7 @@ export const layerRoute = createRoute({
   component: lazyRouteComponent(() => import("./LayerPage"), "LayerPage"),
   params: { parse: ({ tier }: { tier: string }) => ({ tier: (TIERS.find((one) => one === tier) ?? "organisation") as Tier }) },
   validateSearch: (given: Record<string, unknown>): LayerSearch => ({
-    ...(TABS.some((tab) => tab === given.tab) ? { tab: given.tab as Tab } : {}),
+    tab: TABS.find((one) => one === given.tab), // always set: the router would keep an unknown one otherwise
     ...Object.fromEntries(["name", "from", "file"].flatMap((key) => (given[key] ? [[key, String(given[key])]] : []))),
   }),
 });

@@ -11,7 +11,7 @@ export interface SessionFilters {
 
 export const TABS = ["timeline", "agents"] as const;
 export interface SessionSearch {
-  tab?: (typeof TABS)[number];
+  tab?: (typeof TABS)[number] | undefined;
   user?: string;
   kind?: string;
 }
@@ -34,7 +34,7 @@ export const sessionRoute = createRoute({
   path: "/sessions/$id",
   component: lazyRouteComponent(() => import("./Session"), "Session"),
   validateSearch: (given: Record<string, unknown>): SessionSearch => ({
-    ...(given.tab === "agents" ? { tab: "agents" } : {}),
+    tab: TABS.find((one) => one === given.tab), // always set: the router would keep an unknown one otherwise
     ...texts(["user", "kind"], given),
   }),
 });
