@@ -33,6 +33,8 @@ LET_THROUGH = [
     ("Bash", {"command": "make deploy"}, "own/no-make-deploy.yaml", "make deploy"),
     ("Bash", {"command": "cd /home/ann/shop && sudo npm publish"}, "own/no-npm-publish.yaml", "cd /repo && sudo npm publish"),
     ("Bash", {"command": "git status"}, "own/no-git-status.yaml", "git status"),
+    ("Bash", {"command": "cd /srv"}, "own/no-cd.yaml", "cd /srv"),
+    ("Bash", {"command": "cd /srv && pushd /opt"}, "own/no-cd.yaml", "cd /srv && pushd /opt"),
     ("Bash", {"command": "X=1"}, "own/no-bash.yaml", "X=1"),
     ("Write", {"file_path": "/home/ann/shop/a.py"}, "own/no-write.yaml", {"tool": "Write", "input": {"file_path": "/repo/a.py"}}),
     ("Write", {"file_path": "src/a.py"}, "own/no-write.yaml", {"tool": "Write", "input": {"file_path": "src/a.py"}}),

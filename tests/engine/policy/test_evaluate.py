@@ -6,9 +6,11 @@ from baton.engine.call.verdict import RuleHit
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.explain import explain
 from baton.engine.policy.load import Layer, extend, layered, load
+from baton.engine.policy.matching.input_paths import MOST_PATHS
 
 CONFIG = "rosters: [team]\n"
 LOUD = "{tool: Edit, input: {loud: true}}"
+MANY = "{tool: Edit, input: {file_path: [" + ", ".join(f"a{number}" for number in range(MOST_PATHS + 1)) + "]}}"
 
 
 def test_no_rule_is_no_opinion(build, facts):
@@ -166,6 +168,26 @@ def test_a_fact_that_could_not_be_read(build, rule, facts, match, missing, name)
     assert (ignored.effect, ignored.blind) == ("abstain", (name,))
     denied = evaluate(build({"team/rule": texts["deny"]}), call)
     assert (denied.effect, denied.blind) == ("deny", (name,))
+
+
+def test_a_verdict_that_is_remembered_does_not_hide_that_a_fact_is_missing(shipped, facts):
+    for history, blind in (((), ()), (None, ("history",)), ((), ())):
+        assert evaluate(shipped, facts("Bash", "cat a.py", history=history, accepts=())).blind == blind
+
+
+def test_an_input_is_unread_from_the_first_path_that_is_not_looked_at(build, rule, facts):
+    policies = build({"team/rule": rule(match="{unread_input: true}", yes=MANY)})
+    for paths, effect in ((MOST_PATHS, "abstain"), (MOST_PATHS + 1, "deny")):
+        given = {"file_path": [f"a{number}" for number in range(paths)]}
+        assert evaluate(policies, facts("Edit", given)).effect == effect
+
+
+@pytest.mark.parametrize(
+    ("line", "effect"), [("git push a", "deny"), ("/usr/bin/git push", "deny"), ("git pull", "abstain")]
+)
+def test_the_words_of_a_line_begin_with_the_program_by_its_name_or_by_its_path(build, rule, facts, line, effect):
+    policies = build({"team/rule": rule(match="{shell: {args: [git push]}}", yes="git push")})
+    assert evaluate(policies, facts("Bash", line)).effect == effect
 
 
 @pytest.mark.parametrize(

@@ -54,3 +54,12 @@ def test_the_nearest_alternative_says_why_it_does_not_match(build, rule, facts, 
     policies = build({"team/rule": rule(match=match, yes=yes)})
     said = explain(policies, facts(tool, tool_input))[0].why
     assert said.startswith(f"the nearest alternative is {why}" if why.startswith("number") else why)
+
+
+def test_a_miss_is_told_of_what_certainly_runs_and_not_of_what_an_unknown_program_may_run(build, rule, facts):
+    short = "when: call.input.command.size() < 12"
+    policies = build(
+        {"team/rule": rule(match="{shell: {program: git, subcommand: push}}", extra=short, yes="git push")}
+    )
+    said = explain(policies, facts("Bash", "ls; mytool git push"))[0].why
+    assert said == "`shell`: no program has all of it; the nearest, `ls`, fails `program`"

@@ -140,3 +140,11 @@ def test_groups_of_several_layers_are_used_together():
     )
     assert matches(both, "Edit", {"file_path": "infra/a"})
     assert matches(both, "Edit", {"file_path": "db/a"})
+
+
+@pytest.mark.parametrize("path", ["$HOME/infra/a", "${PWD}/infra/a", "~/infra/a"])
+def test_a_path_with_a_variable_needs_no_line_to_be_judged(path):
+    call = ToolCall(
+        client="c", session_id="s", tool_name="Write", tool_input={"file_path": path}, cwd="/w", project_root="/w"
+    )
+    assert evaluate(writes(), Facts(call=call)).effect in {"abstain", "deny"}

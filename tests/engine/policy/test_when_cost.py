@@ -58,3 +58,9 @@ def test_the_expressions_of_a_call_share_one_budget(facts):
     errors, spent = asked(facts, {"text": B[:4_000]}, dear, dear, 'call.tool == "Edit"', dear)
     assert errors == {"when:1", "when:3"}
     assert spent <= BUDGET
+
+
+def test_each_operator_in_a_loop_is_counted(facts):
+    few, many = (f"call.input.items.all(x, {' - '.join(['1'] * count)} > 0)" for count in (2, 22))
+    less, more = (asked(facts, {"items": ["a"] * 30}, text)[1] for text in (few, many))
+    assert more - less > 30 * 20

@@ -58,7 +58,12 @@ LANDINGS = [
     ("rsync a/ x", "x", [("x", "below")]),
     ("rsync a x", "x", [("x/a", "tree")]),
     ("mv a x", "a", []),
-    ("ln -s a x", "x", [("a", "tree"), ("x/a", "file")]),
+    ("ln -s a x", "x", [("./a", "tree"), ("x/a", "tree"), ("x/a", "file")]),
+    ("ln -s ../y d/x", "d/x", [("d/../y", "tree"), ("d/x/../y", "tree"), ("d/x/y", "file")]),
+    ("ln -s ../y x", "x", [("./../y", "tree"), ("x/../y", "tree"), ("x/y", "file")]),
+    ("ln -sr ../y d/x", "d/x", [("../y", "tree"), ("d/x/y", "file")]),
+    ("ln ../y d/x", "d/x", [("../y", "tree"), ("d/x/y", "file")]),
+    ("ln -s /y d/x", "d/x", [("/y", "tree"), ("d/x/y", "file")]),
     ("cp -l a x", "x", [("a", "tree"), ("x/a", "file")]),
     ("cp -rT a x", "x", [("x", "below")]),
     ("install -m 755 a x", "x", [("x/a", "file")]),
@@ -69,7 +74,8 @@ LANDINGS = [
 
 @pytest.mark.parametrize(("line", "target", "found"), LANDINGS)
 def test_what_is_copied_lands_by_its_name(line, target, found):
-    assert list(landings(only(line, target)[1])) == found
+    program, write = only(line, target)
+    assert list(landings(write, program)) == found
 
 
 @pytest.mark.parametrize(
