@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.context.utilization.switches import SourceSwitches
 from baton.context.utilization.usage import ContextUsage, SourceUsage
-from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.moments import PeriodQuery
 from baton.kernel.http.paging import Text
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
@@ -19,11 +19,9 @@ ContextUsageOf = Annotated[ContextUsage, Depends(of(ContextUsage))]
 SourceSwitchesOf = Annotated[SourceSwitches, Depends(of(SourceSwitches))]
 
 
-class ContextQuery(BaseModel):
+class ContextQuery(PeriodQuery):
     """The period, and the team; without `since`, the last seven days."""
 
-    since: Moment | None = None
-    until: Moment | None = None
     team: Text = ""
 
 
@@ -92,7 +90,7 @@ class SwitchBody(BaseModel):
     responses=JSON_OR_CSV,
 )
 async def get_context_usage(
-    request: Request, caller: CallerOf, usage: ContextUsageOf, query: Annotated[ContextQuery, Query()]
+    caller: CallerOf, usage: ContextUsageOf, query: Annotated[ContextQuery, Query()], as_table: AsTable
 ) -> list[SourceUsageModel] | Response:
     """Sum up what was put into prompts by its source, and what of it was used: yours, your team's, or everybody's.
 
@@ -100,7 +98,7 @@ async def get_context_usage(
     """
     found = await usage.find(caller.principal, query.since, query.until, query.team)
     models = [SourceUsageModel.of(one) for one in found]
-    if wants_csv(request.headers.get("accept", "")):
+    if as_table:
         columns = tuple(SourceUsageModel.model_fields)
         return csv_response(columns, [tuple(one.model_dump().values()) for one in models])
     return models

@@ -3,9 +3,9 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Depends, Request, Response
 
 JSON_OR_CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "JSON, or CSV where `Accept` asks."}
@@ -19,6 +19,14 @@ def wants_csv(accept: str) -> bool:
     """Return whether an `Accept` header asks for CSV rather than JSON: it names the one and not the other."""
     kinds = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
     return "text/csv" in kinds and not kinds & {"application/json", "application/*"}
+
+
+def _as_table(request: Request) -> bool:
+    return wants_csv(request.headers.get("accept", ""))
+
+
+AsTable = Annotated[bool, Depends(_as_table)]
+"""Whether a request asks for CSV."""
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, BaseModel
 from pydantic_core import PydanticCustomError
 
 
@@ -17,3 +17,10 @@ def _in_utc(moment: datetime) -> datetime:
 
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 """A point in time with a zone, converted to UTC."""
+
+
+class PeriodQuery(BaseModel):
+    """The period that a request is about; each endpoint says what it is without `since`."""
+
+    since: Moment | None = None
+    until: Moment | None = None

@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from msgspec.structs import asdict, fields
 from pydantic import BaseModel, Field
 
-from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.moments import PeriodQuery
 from baton.operate.costs.service import AgentCosts, CostBy, GroupCost
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -19,12 +19,10 @@ FilterText = Annotated[str, Field(max_length=1_024)]
 _COLUMNS = tuple(field.name for field in fields(GroupCost))
 
 
-class CostQuery(BaseModel):
+class CostQuery(PeriodQuery):
     """Which costs are summed up, and by what."""
 
     by: CostBy = "day"
-    since: Moment | None = None
-    until: Moment | None = None
     user: FilterText = ""
     team: FilterText = ""
     project: FilterText = ""
@@ -68,10 +66,10 @@ class CostListModel(BaseModel):
     responses=JSON_OR_CSV,
 )
 async def get_cost(
-    request: Request, caller: CallerOf, costs: CostsOf, query: Annotated[CostQuery, Query()]
+    caller: CallerOf, costs: CostsOf, query: Annotated[CostQuery, Query()], as_table: AsTable
 ) -> CostListModel | Response:
     """Sum up what agents cost; the last seven days without `since`. `Accept: text/csv` gives a table."""
     found = await costs.find(caller.principal, query.by, **query.model_dump(exclude={"by"}))
-    if wants_csv(request.headers.get("accept", "")):
+    if as_table:
         return csv_response(_COLUMNS, (tuple(asdict(one).values()) for one in found))
     return CostListModel(by=query.by, items=[GroupCostModel(**asdict(one)) for one in found])

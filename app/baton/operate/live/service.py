@@ -28,6 +28,11 @@ class LiveBatch(msgspec.Struct, frozen=True):
     before: Place
     lost: bool = False
 
+    @property
+    def moves(self) -> bool:
+        """Whether something in it stands in the feed at `place`."""
+        return bool(self.events)
+
 
 class LiveStream:
     """The open streams of this process; they count with those of `/decisions/stream`."""

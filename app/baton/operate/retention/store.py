@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
@@ -68,53 +69,27 @@ async def _remove_decisions(database: Database, found: Select[Any]) -> int:
     return len(rows)
 
 
-async def purge_route_feedback(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of feedback on routes from before a moment; return their number."""
-    return await _purge(database, RouteFeedbackRow.__table__, "at", organisation, before)
+def _by_age(table: Table, column: str) -> Callable[[Database, str, datetime], Awaitable[int]]:
+    """Return what removes at most one batch of an organisation's rows from before a moment and returns their number."""
+
+    async def purge(database: Database, organisation: str, before: datetime) -> int:
+        key = tuple(table.primary_key)
+        own = table.c.organisation == organisation
+        oldest = select(*key).where(own, table.c[column] < before).order_by(table.c[column])
+        async with database.transaction() as connection:
+            found = [tuple(row) for row in await connection.execute(oldest.limit(LARGEST_BATCH))]
+            if found:
+                await connection.execute(delete(table).where(tuple_(*key).in_(found)))
+        return len(found)
+
+    return purge
 
 
-async def purge_clients(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of clients that have sent nothing since a moment; return their number."""
-    return await _purge(database, ClientRow.__table__, "last_seen", organisation, before)
-
-
-async def purge_installed_hooks(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of hooks that were last installed before a moment; return their number."""
-    return await _purge(database, InstalledHooksRow.__table__, "installed_at", organisation, before)
-
-
-async def purge_reports(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of reports from before a moment; return their number."""
-    return await _purge(database, WrongBlockRow.__table__, "at", organisation, before)
-
-
-async def purge_audit(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of audit entries from before a moment; return their number."""
-    return await _purge(database, AuditRow.__table__, "at", organisation, before)
-
-
-async def purge_overrides(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of overrides that expired before a moment; return their number."""
-    return await _purge(database, OverrideRow.__table__, "expires_at", organisation, before)
-
-
-async def purge_unlocks(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of unlocks that ended before a moment; return their number."""
-    return await _purge(database, PolicyUnlockRow.__table__, "until", organisation, before)
-
-
-async def purge_modes(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of mode settings that expired before a moment; return their number."""
-    return await _purge(database, ModeSettingRow.__table__, "expires_at", organisation, before)
-
-
-async def _purge(database: Database, table: Table, column: str, organisation: str, before: datetime) -> int:
-    key = tuple(table.primary_key)
-    oldest = (
-        select(*key).where(table.c.organisation == organisation, table.c[column] < before).order_by(table.c[column])
-    )
-    async with database.transaction() as connection:
-        found = [tuple(row) for row in await connection.execute(oldest.limit(LARGEST_BATCH))]
-        if found:
-            await connection.execute(delete(table).where(tuple_(*key).in_(found)))
-    return len(found)
+purge_route_feedback = _by_age(RouteFeedbackRow.__table__, "at")
+purge_reports = _by_age(WrongBlockRow.__table__, "at")
+purge_audit = _by_age(AuditRow.__table__, "at")
+purge_clients = _by_age(ClientRow.__table__, "last_seen")
+purge_installed_hooks = _by_age(InstalledHooksRow.__table__, "installed_at")
+purge_overrides = _by_age(OverrideRow.__table__, "expires_at")
+purge_unlocks = _by_age(PolicyUnlockRow.__table__, "until")
+purge_modes = _by_age(ModeSettingRow.__table__, "expires_at")

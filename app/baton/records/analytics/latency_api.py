@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from msgspec.structs import asdict
 from pydantic import BaseModel
 
-from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.moments import PeriodQuery
 from baton.kernel.http.paging import Text
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -20,15 +20,13 @@ LatenciesOf = Annotated[Latencies, Depends(of(Latencies))]
 _COLUMNS = ("at", "event", "decisions", "p50_ms", "p90_ms", "p99_ms", "degraded")
 
 
-class LatencyQuery(BaseModel):
+class LatencyQuery(PeriodQuery):
     """Which decisions are summed up, and by what."""
 
     by: LatencyBucket = "hour"
     event: Literal["", "PreToolUse", "UserPromptSubmit"] = ""
     user: Text = ""
     team: Text = ""
-    since: Moment | None = None
-    until: Moment | None = None
 
 
 class EventLatencyModel(BaseModel):
@@ -85,7 +83,7 @@ class LatencyReportModel(BaseModel):
     responses=JSON_OR_CSV,
 )
 async def get_latency(
-    request: Request, caller: CallerOf, latencies: LatenciesOf, query: Annotated[LatencyQuery, Query()]
+    caller: CallerOf, latencies: LatenciesOf, query: Annotated[LatencyQuery, Query()], as_table: AsTable
 ) -> LatencyReportModel | Response:
     """Sum up how long decisions took, and how many lacked something or failed; `Accept: text/csv` gives the items as a table.
 
@@ -93,7 +91,7 @@ async def get_latency(
     knows whose a call was that could not be decided, so `failures` are everybody's, and empty with a filter.
     """
     found = await latencies.find(caller.principal, query.by, **query.model_dump(exclude={"by"}))
-    if wants_csv(request.headers.get("accept", "")):
+    if as_table:
         table = [(one.at.isoformat(), *(getattr(one, name) for name in _COLUMNS[1:])) for one in found.items]
         return csv_response(_COLUMNS, table)
     return LatencyReportModel(

@@ -42,6 +42,11 @@ class StreamBatch(msgspec.Struct, frozen=True):
     before: Place
     lost: bool = False
 
+    @property
+    def moves(self) -> bool:
+        """Whether something in it stands in the feed at `place`."""
+        return bool(self.decisions)
+
 
 class FeedReaders:
     """Those who follow the feed in this process: how many they are, and what comes next for each."""

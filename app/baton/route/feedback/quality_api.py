@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from msgspec.structs import asdict
 from pydantic import BaseModel
 
-from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.moments import PeriodQuery
 from baton.kernel.http.paging import Text
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -20,13 +20,11 @@ RouteQualityOf = Annotated[RouteQuality, Depends(of(RouteQuality))]
 _COLUMNS = ("prompts", "confident", "shortlist", "none", "judged", "right", "false_routes", "missed", "accuracy")
 
 
-class QualityQuery(BaseModel):
+class QualityQuery(PeriodQuery):
     """Which prompts are summed up."""
 
     user: Text = ""
     team: Text = ""
-    since: Moment | None = None
-    until: Moment | None = None
 
 
 class RoutingQualityModel(BaseModel):
@@ -71,11 +69,11 @@ class QualityReportModel(BaseModel):
     responses=JSON_OR_CSV,
 )
 async def get_route_quality(
-    request: Request, caller: CallerOf, quality: RouteQualityOf, query: Annotated[QualityQuery, Query()]
+    caller: CallerOf, quality: RouteQualityOf, query: Annotated[QualityQuery, Query()], as_table: AsTable
 ) -> QualityReportModel | Response:
     """Sum up how well prompts are routed; the last seven days without `since`. `Accept: text/csv` gives the days as a table."""
     found = await quality.find(caller.principal, **query.model_dump())
-    if wants_csv(request.headers.get("accept", "")):
+    if as_table:
         rows = [(one.at.date().isoformat(), *(getattr(one, name) for name in _COLUMNS)) for one in found.days]
         return csv_response(("day", *_COLUMNS), rows)
     return QualityReportModel(

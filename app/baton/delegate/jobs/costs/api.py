@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, Field
 
 from baton.delegate.jobs.costs.prices import CostGrouping
 from baton.delegate.jobs.costs.service import JobAnalytics
-from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.moments import PeriodQuery
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 
@@ -17,12 +17,10 @@ router = APIRouter(tags=["analytics"])
 JobAnalyticsOf = Annotated[JobAnalytics, Depends(of(JobAnalytics))]
 
 
-class JobCostsQuery(BaseModel):
+class JobCostsQuery(PeriodQuery):
     """Which jobs are summed up, and by what."""
 
     by: CostGrouping = "tier"
-    since: Moment | None = None
-    until: Moment | None = None
     user: str = Field("", max_length=1_024)
 
 
@@ -60,14 +58,14 @@ class JobCostsListModel(BaseModel):
     responses=JSON_OR_CSV,
 )
 async def get_job_analytics(
-    request: Request, caller: CallerOf, analytics: JobAnalyticsOf, query: Annotated[JobCostsQuery, Query()]
+    caller: CallerOf, analytics: JobAnalyticsOf, query: Annotated[JobCostsQuery, Query()], as_table: AsTable
 ) -> JobCostsListModel | Response:
     """Sum up jobs by tier, provider, user, team, day or agent; the last seven days without `since`.
 
     `Accept: text/csv` gives a table.
     """
     found = await analytics.find(caller.principal, query.by, since=query.since, until=query.until, user=query.user)
-    if wants_csv(request.headers.get("accept", "")):
+    if as_table:
         columns = tuple(JobCostsModel.model_fields)
         return csv_response(columns, [tuple(getattr(one, name) for name in columns) for one in found])
     items = [JobCostsModel.model_validate(one, from_attributes=True) for one in found]

@@ -29,18 +29,10 @@ class Price(msgspec.Struct, frozen=True):
         return (read + output_tokens * self.output) / _MILLION
 
 
-class JobSum(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of one group's jobs of one tier.
-
-    Attributes:
-        priced_input: Input tokens of jobs whose agent did not say what they cost, so that the tier's price counts.
-        priced_cached: Those of them that came from the cache.
-        priced_output: Output tokens of the same jobs.
-        cost_usd: What the agents of the other jobs said.
-    """
+class JobTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs a group has, how they ended, and the tokens that they used."""
 
     group: str
-    tier: str
     jobs: int
     completed: int
     failed: int
@@ -48,13 +40,27 @@ class JobSum(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int
     cached_tokens: int
     output_tokens: int
+
+
+class JobSum(JobTotals, frozen=True, kw_only=True):
+    """The sum of one group's jobs of one tier.
+
+    Attributes:
+        tier: The price tier of their models.
+        priced_input: Input tokens of jobs whose agent did not say what they cost, so that the tier's price counts.
+        priced_cached: Those of them that came from the cache.
+        priced_output: Output tokens of the same jobs.
+        cost_usd: What the agents of the other jobs said.
+    """
+
+    tier: str
     priced_input: int
     priced_cached: int
     priced_output: int
     cost_usd: float
 
 
-class JobCosts(msgspec.Struct, frozen=True, kw_only=True):
+class JobCosts(JobTotals, frozen=True, kw_only=True):
     """The costs of one group's jobs.
 
     Attributes:
@@ -62,14 +68,6 @@ class JobCosts(msgspec.Struct, frozen=True, kw_only=True):
         expensive_usd: What the same tokens would have cost on the expensive tier.
     """
 
-    group: str
-    jobs: int
-    completed: int
-    failed: int
-    cancelled: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
     usd: float
     expensive_usd: float
     saved_usd: float

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
-from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -56,7 +56,7 @@ class CountsModel(BaseModel):
     responses=JSON_OR_CSV,
 )
 async def count_decisions(
-    request: Request, caller: CallerOf, counts: CountsOf, query: Annotated[CountsQuery, Query()]
+    caller: CallerOf, counts: CountsOf, query: Annotated[CountsQuery, Query()], as_table: AsTable
 ) -> CountsModel | Response:
     """Count decisions by time and group; all filters given must hold.
 
@@ -65,7 +65,7 @@ async def count_decisions(
     """
     wanted = DecisionFilter(**query.model_dump(exclude={"by", "group"}))
     found = await counts.find(caller.principal, wanted, query.by, query.group)
-    if wants_csv(request.headers.get("accept", "")):
+    if as_table:
         rows = [
             (one.at.isoformat(), *(one.counts.get(name, 0) for name in found.groups), one.others)
             for one in found.buckets

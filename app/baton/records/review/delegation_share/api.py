@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
-from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import PageQuery, Text, after, page
@@ -114,7 +114,7 @@ class DelegationQuery(PageQuery):
     responses=JSON_OR_CSV,
 )
 async def get_delegation(
-    request: Request, caller: CallerOf, delegation_share: DelegationShareOf, query: Annotated[DelegationQuery, Query()]
+    caller: CallerOf, delegation_share: DelegationShareOf, query: Annotated[DelegationQuery, Query()], as_table: AsTable
 ) -> DelegationPage | Response:
     """Sum up calls by session, user, team or day; without `since`, those of the last seven days.
 
@@ -124,7 +124,7 @@ async def get_delegation(
     filters = query.filters()
     by, parent = filters.pop("by"), filters.pop("parent")
     wanted = DelegationFilter(**filters)
-    if wants_csv(request.headers.get("accept", "")):
+    if as_table:
         groups = await delegation_share.find(caller.principal, wanted, by, after=FIRST, limit=MOST_IN_A_TABLE)
         models = [DelegationModel.of(one, parent).model_dump(mode="json") for one in groups]
         columns = (*_KEYS[by], *_COLUMNS)

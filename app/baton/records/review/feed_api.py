@@ -1,0 +1,150 @@
+"""What the endpoints share that stream the feed: whose stream it is and from which place on, and how its events are written."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Protocol, TypeVar
+
+import anyio
+import msgspec
+from fastapi import Depends, Header, Request
+from pydantic import BaseModel, Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Invalid
+from baton.kernel.http.event_streams import EventStream
+from baton.kernel.http.features import of
+from baton.kernel.http.lifecycle import Lifecycle
+from baton.people.callers import CallerOf, CallerReaderOf
+from baton.people.stream_callers import caller_of_stream
+from baton.records.review.feed import Place, moment, place_text
+
+LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]
+RETRY_MS = 1_000
+"""After what time a browser connects again, in milliseconds."""
+MARGIN = timedelta(minutes=1)
+"""How far before a gap its `from` lies: a decision is made some time before it is stored."""
+_PLACE = re.compile(r"([0-9]{1,15})-([0-9]{1,15})", re.ASCII)
+
+
+class Batch(Protocol):
+    """What a reader is sent at a time."""
+
+    @property
+    def place(self) -> Place:
+        """The place behind all of it."""
+
+    @property
+    def before(self) -> Place:
+        """The place where the reader was."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether something before it is missing."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether something in it stands in the feed at `place`."""
+
+
+B = TypeVar("B", bound=Batch)
+
+
+class CursorQuery(BaseModel):
+    """From where on a stream goes."""
+
+    cursor: str = Field("", max_length=40, description="The id of the last event that was read, as `Last-Event-ID`.")
+
+
+class FeedRequest:
+    """A request for a stream. The caller is read again while it goes on: a token may be revoked."""
+
+    def __init__(
+        self,
+        request: Request,
+        caller: CallerOf,
+        callers: CallerReaderOf,
+        lifecycle: LifecycleOf,
+        last_event_id: Annotated[
+            str, Header(alias="Last-Event-ID", max_length=40, description="The id of the last event that was read.")
+        ] = "",
+    ) -> None:
+        self.principal = caller.principal
+        self._last_event_id = last_event_id
+        self._stopping = anyio.Event()
+        self._now = caller_of_stream(request, callers, lifecycle, self._stopping)
+
+    def after(self, cursor: str) -> Place | None:
+        """Return the place that the stream goes on behind, None for now. Raises Invalid."""
+        # A browser that connects again sends the header beside the cursor that it began with.
+        return place_of("Last-Event-ID", self._last_event_id) or place_of("cursor", cursor)
+
+    def reader(self) -> Principal | None:
+        """Return whose stream it is now, None once it has to end."""
+        found = self._now()
+        return None if found is None else found.principal
+
+    def answer(self, batches: AsyncIterator[B], shown: Callable[[B], Iterable[ServerSentEvent]]) -> EventSourceResponse:
+        """Return the stream of what `shown` makes of each batch."""
+        sent = _SentPlace()
+        return EventStream(_events(batches, shown, sent), self._stopping, sent.ping)
+
+
+class _SentPlace:
+    """The place up to which everything was sent: a ping tells it, so that a reader without events keeps up."""
+
+    def __init__(self) -> None:
+        self.place: Place | None = None
+
+    def ping(self) -> ServerSentEvent:
+        """Return what a silent stream sends."""
+        known = None if self.place is None else place_text(self.place)
+        return ServerSentEvent(comment="ping", id=known, sep="\n")
+
+
+async def _events(
+    batches: AsyncIterator[B], shown: Callable[[B], Iterable[ServerSentEvent]], sent: _SentPlace
+) -> AsyncIterator[ServerSentEvent]:
+    async for batch in batches:
+        if sent.place is None:
+            yield ServerSentEvent(comment="connected", id=place_text(batch.place), retry=RETRY_MS, sep="\n")
+        if batch.lost:
+            # The place before what comes with it: whoever stops here gets that again.
+            until = moment(batch.place) if batch.moves else datetime.now(UTC)
+            gap = msgspec.json.encode({"from": moment(batch.before) - MARGIN, "to": until}).decode()
+            yield ServerSentEvent(data=gap, event="gap", id=place_text(batch.before), sep="\n")
+        for event in shown(batch):
+            yield event
+        # Set once the reader has accepted all of it.
+        sent.place = batch.place
+
+
+def place_of(field: str, text: str) -> Place | None:
+    """Read the place that a request goes on behind, None for none.
+
+    Raises:
+        Invalid: If it is no place; `field` is what the error names.
+    """
+    if not text:
+        return None
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise Invalid(field, f"is `{text}`; pass the id of an event of this stream")
+    return int(found[1]), int(found[2])
+
+
+def event_answer(names: list[str], description: str, example: str) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of an endpoint that streams events of these names, each with JSON as its data."""
+    # `itemSchema` is OpenAPI 3.2's; readers of 3.1 ignore it.
+    event = {
+        "type": "object",
+        "required": ["id", "event", "data"],
+        "properties": {
+            "id": {"type": "string"},
+            "event": {"type": "string", "enum": names},
+            "data": {"type": "string", "contentMediaType": "application/json"},
+        },
+    }
+    content = {"text/event-stream": {"itemSchema": event, "example": example}}
+    return {200: {"description": description, "content": content}}
