@@ -36,6 +36,15 @@ async def test_a_delegation_is_told_in_the_order_of_the_seed(world):
     assert await world.mode() == "default_mode"
 
 
+async def test_each_change_of_a_job_s_state_is_an_event_and_nothing_else_is(world):
+    runner = Runner(world)
+    await world.delegate()
+    lease = await runner.lease()
+    await runner.tell(lease, "Found ", "2 files")
+    await runner.tell(lease, ".", first=3, finish="completed")
+    assert [one.state for one in world.emitted.of("jobs")] == ["queued", "leased", "running", "completed"]
+
+
 async def test_a_session_is_in_no_agent_s_mode_while_its_job_waits_for_a_runner(world):
     job = await world.delegate()
     assert [told(event) for event in await world.events(job)] == ["call codex.run", "queued"]
