@@ -68,17 +68,11 @@ class Tree:
         )  # fmt: skip
 
     def run(self, tests: tuple[str, ...], timeout_s: float) -> Outcome:
-        """Run tests until the first that fails.
-
-        Raises:
-            RuntimeError: pytest could not run them: there is no such test.
-        """
+        """Run tests until the first that fails; a program that cannot even be imported fails too."""
         began = time.monotonic()
         self._nursery.stdin.write(json.dumps({"tests": tests, "timeout_s": timeout_s}) + "\n")
         self._nursery.stdin.flush()
         answer = json.loads(self._nursery.stdout.readline())
-        if answer["status"] in {4, 5}:
-            raise RuntimeError(f"no such tests: {tests}\n{answer['output']}")
         said = {0: "passed", None: "hung"}.get(answer["status"], "failed")
         return Outcome(said, time.monotonic() - began, answer["output"])
 

@@ -27,3 +27,25 @@ def test_delegation_tells_what_a_session_delegated(http, dora, eve, session, blo
 def test_delegation_over_years_is_refused(http):
     since = (datetime.now(UTC) - timedelta(days=400)).isoformat()
     refused(http.get("/analytics/delegation", params={"since": since}), 422, "validation", "366 days")
+
+
+def test_a_group_that_goes_on_while_it_is_paged_through_is_on_the_page_where_it_was(dora, session):
+    names = [f"{session['session_id']}-{name}" for name in "ab"]
+
+    def call(name, stored):
+        ok(dora.post("/pre-tool-use", json=session | {"session_id": name, "tool_name": "Read", "tool_input": {}}))
+        recorded(dora, session | {"session_id": name}, stored)
+
+    def page(cursor=""):
+        query = {"by": "session", "project": session["project"], "limit": 1, "cursor": cursor}
+        return ok(dora.get("/analytics/delegation", params=query))
+
+    for name in names:
+        call(name, 1)
+    first = page()
+    call(names[0], 2)
+    second = page(first["next_cursor"])
+    assert [(one["session_id"], one["calls"]) for one in (*first["items"], *second["items"])] == [
+        (names[1], 1),
+        (names[0], 1),
+    ]

@@ -94,6 +94,8 @@ async def test_delegation_is_summed_up_by(database, week, by, keys):
         (ALL, {"team": "t"}, [7]),
         (ALL, {"session_id": "z"}, [1]),
         (ALL, {"until": NOON + DAY}, [7]),
+        (ALL, {"called_since": NOON + timedelta(hours=1)}, [1]),
+        (ALL, {"called_since": NOON}, [1, 7]),
         (ALL, {"client": "none"}, []),
     ],
 )
