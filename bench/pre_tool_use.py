@@ -90,8 +90,9 @@ def _body(number: int, tool: str, given: Mapping[str, object], name: str = "") -
 
 MIXED = "(b) Baton, mixed calls"
 CERBOS = "(e) Cerbos, 25 rules, mixed calls"
-FLOOR, FLOOR_ANEW = "(a) floor F1", "(a) F1, a connection a call"
-ANEW_ROW = "(b) mixed, a connection a call"
+FLOOR = "(a) floor F1"
+FLOOR_PACED, PACED_ROW = f"(a) F1, {PER_SECOND:,} calls/s", f"(b) {PER_SECOND:,} mixed calls/s"
+FLOOR_ANEW, ANEW_ROW = "(a) F1, a connection a call", "(b) mixed, a connection a call"
 Parts = dict[str, list[psutil.Process]]
 Answers = Coroutine[None, None, list[float]]
 Load = Callable[[int, str, Iterator[bytes]], Answers]
@@ -181,7 +182,8 @@ def _measure_all(
             FLOOR: measure(floor_port, theirs, plain),
             MIXED: measure(port, ours, stream),
             "(b) Baton, each command new": measure(port, ours, new),
-            f"(b) {PER_SECOND:,} mixed calls/s": measure(port, ours, stream, paced),
+            FLOOR_PACED: measure(floor_port, theirs, plain, paced),
+            PACED_ROW: measure(port, ours, stream, paced),
             FLOOR_ANEW: measure(floor_port, theirs, plain, anew),
             ANEW_ROW: measure(port, ours, stream, anew),
             **{name: measure(port, ours, commands, one) for name, commands in real.items()},
@@ -206,8 +208,13 @@ def _show(tables: dict[str, list[Result]]) -> None:
         row = f"{name:34}{cpu:>8.0f}{cpu / floor:>7.2f}{valkey:>8.0f}{storing:>9.0f}{(cpu + valkey + storing) / floor:>10.2f}"
         row += f"{_median(results, 'per_second'):>8.0f}{_median(results, 'p50_ms'):>8.2f}{_median(results, 'p99_ms'):>8.2f}"
         print(row)
-    anew = _median(tables[ANEW_ROW], "cpu_us") / _median(tables[FLOOR_ANEW], "cpu_us")
-    print(f"a new connection a call: {anew:.2f} × F1 of the same kind")
+    for kind, ours, theirs in (
+        (f"{PER_SECOND:,} calls/s", PACED_ROW, FLOOR_PACED),
+        ("a new connection a call", ANEW_ROW, FLOOR_ANEW),
+    ):
+        print(
+            f"{kind}: {_median(tables[ours], 'cpu_us') / _median(tables[theirs], 'cpu_us'):.2f} × F1 of the same kind"
+        )
     if CERBOS in tables:
         print(
             f"Cerbos: {_median(tables[CERBOS], 'cpu_us') / _median(tables[MIXED], 'cpu_us'):.2f} × the CPU time of Baton"
