@@ -140,6 +140,19 @@ def test_health_shows_what_runs_and_settings_without_secrets(world, signed_in):
     signed_in.wait_for_url("**/ui/health?setting=workers")
 
 
+def test_hooks_that_were_never_heard_of_are_shown_on_health_and_insight(world, signed_in):
+    server, _ = world
+    with server.client() as admin:
+        assert admin.put("/clients/gemini/hooks").status_code == 200
+    signed_in.goto("/ui/health")
+    row = signed_in.get_by_role("table", name="Hooks by client").get_by_role("row", name="gemini")
+    row.get_by_text("never heard of; run `baton doctor` there").wait_for()
+    signed_in.goto("/ui/insight")
+    signed_in.get_by_role("region", name="Clients last heard").get_by_role("row", name="gemini").get_by_text(
+        "never heard of"
+    ).wait_for()
+
+
 def test_a_developer_sees_neither_others_nor_the_servers(world, page):
     server, _ = world
     server.token_of("stranger")

@@ -65,8 +65,10 @@ def test_a_newcomer_sees_and_steers_it_all_within_minutes(fresh, tmp_path):
     steps.wait_for()
     assert steps.locator("[data-done=true]").all_inner_texts() == ["The server runs"]
     claude = ClaudeCode(server, tmp_path / "home")
-    claude.event("SessionStart", source="startup")
     steps.locator("[data-done=true]", has_text="A hook is installed").wait_for()
+    steps.get_by_text("Installed and never heard of: claude-code").wait_for()
+    claude.event("SessionStart", source="startup")
+    steps.get_by_text("never heard of").wait_for(state="detached")
     a_wrapped_removal_is_refused_live_and_explained(page, claude)
     a_rule_is_written_tested_replayed_and_activated(page, claude)
     steps.wait_for(state="detached")  # every one is done

@@ -1,4 +1,4 @@
-import { IconShield } from "@tabler/icons-react";
+import { IconAdjustmentsHorizontal } from "@tabler/icons-react";
 import type { Entry } from "../../shell/entry";
 
-export const modes: Entry = { to: "/modes", label: "Modes", Icon: IconShield, letter: "m" };
+export const modes: Entry = { to: "/modes", label: "Modes", Icon: IconAdjustmentsHorizontal, letter: "m" };

@@ -4,7 +4,7 @@ import { IconPlayerPlay, IconPlayerStop } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { Schemas } from "../../api/client";
-import { moment } from "../../parts/time";
+import { moment, when } from "../../parts/time";
 import type { Files, Place } from "./queries";
 import { replay, type Line } from "./replay";
 
@@ -93,6 +93,7 @@ function Changed({ calls }: { calls: Schemas["ChangedCall"][] }) {
       <Table aria-label="Calls that would be decided otherwise">
         <Table.Thead>
           <Table.Tr>
+            <Table.Th>When</Table.Th>
             <Table.Th>Call</Table.Th>
             <Table.Th>User</Table.Th>
             <Table.Th>Before</Table.Th>
@@ -102,8 +103,11 @@ function Changed({ calls }: { calls: Schemas["ChangedCall"][] }) {
         <Table.Tbody>
           {calls.map((one) => (
             <Table.Tr key={one.decision_id} data-row>
+              <Table.Td style={{ whiteSpace: "nowrap" }}>
+                <time title={moment(one.at)}>{when(one.at)}</time>
+              </Table.Td>
               <Table.Td className="cut" style={{ maxWidth: 380 }}>
-                <Link to="/decisions" search={{ id: one.decision_id }} className="mono" title={moment(one.at)}>
+                <Link to="/decisions" search={{ id: one.decision_id }} className="mono">
                   {one.call || one.tool}
                 </Link>
               </Table.Td>
