@@ -49,7 +49,8 @@ class Wire(asyncio.Protocol):
         self._unsent_calls: list[asyncio.Future[Any] | None] = []
         self._waiting: deque[tuple[asyncio.Future[Any] | None, float]] = deque()
         """What was sent, None for a command that nobody waits for, and when."""
-        self._flushes = False
+        self._flushes = self._lingers = False
+        """Whether a write is due in this tick, and within `LINGER_S`."""
         self._watch: asyncio.Handle | None = None
         self._lost = False
         self._transport.set_protocol(self)
@@ -74,8 +75,9 @@ class Wire(asyncio.Protocol):
             RedisUnavailable: If it cannot be queued.
         """
         packed = self._packed(arguments)
-        if not self._unsent:
-            self._loop.call_later(LINGER_S, self.flush)
+        if not (self._flushes or self._lingers):
+            self._lingers = True
+            self._loop.call_later(LINGER_S, self._end_lingering)
         self._unsent.append(packed)
         self._unsent_calls.append(None)
 
@@ -123,6 +125,10 @@ class Wire(asyncio.Protocol):
             self._on_failed(error)
         elif not future.done():
             future.set_exception(error)
+
+    def _end_lingering(self) -> None:
+        self._lingers = False
+        self.flush()
 
     def flush(self) -> None:
         """Write what is queued."""
