@@ -18,11 +18,13 @@ import psutil
 from baton.engine.policy.load import Layer, extend, load
 from baton.shared import policy_folders
 from bench.engine import MORE_RULES, rules
-from bench.pre_tool_use import bodies, measure
+from bench.pre_tool_use import bodies, measure, one
 from bench.server import Started, serving_in
 
 ROUNDS = 5
 SESSIONS = 200_000
+KNOWN = 5_003
+"""More sessions than any cache of a server holds; a prime number, so that a session gets all kinds of calls in turn."""
 TEAMS = 200
 
 
@@ -46,28 +48,50 @@ def serve(stack: ExitStack, files: Mapping[str, str]) -> Started:
     return started
 
 
-def measure_calls() -> None:
-    """Print the CPU time of a call by sessions and by rules."""
+def measure_sessions() -> None:
+    """Print the CPU time of a call of one session, of sessions that had calls before, and of new ones: one call at a time."""
+    with ExitStack() as stack:
+        server = serve(stack, {})
+        # With the mode on, decisions follow from what a session did before, and a refusal costs more than an answer.
+        server.put("/mode", b'{"scope":"organisation","enabled":false}')
+        streams = {
+            "one session": of_sessions(1),
+            f"{KNOWN:,} sessions that had calls": of_sessions(KNOWN),
+            f"a new session each, of {SESSIONS:,}": of_sessions(SESSIONS),
+        }
+        known = streams[f"{KNOWN:,} sessions that had calls"]
+        visited = 0
+        while visited < KNOWN:
+            visited += measure(server.port, server.parts, known, one).requests
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in streams}
+        for round_number in range(ROUNDS + 1):
+            for name, stream in streams.items():
+                took = measure(server.port, server.parts, stream, one)
+                if round_number:  # the first one warms up
+                    found[name].append((took.cpu_us, took.valkey_us))
+        print(f"{'a call of':42}{'server µs':>12}{'Valkey µs':>12}{'ratio':>8}")
+        base = 0.0
+        for name, times in found.items():
+            cpu, valkey = (statistics.median(column) for column in zip(*times, strict=True))
+            base = base or cpu + valkey
+            print(f"{name:42}{cpu:12.0f}{valkey:12.0f}{(cpu + valkey) / base:8.2f}")
+
+
+def measure_rules() -> None:
+    """Print the CPU time of a call with a new command by the number of rules."""
     with ExitStack() as stack:
         few, many = serve(stack, {}), serve(stack, rules(MORE_RULES))
-        one, all_sessions, new = of_sessions(1), of_sessions(SESSIONS), bodies(fresh=True)
+        new = bodies(fresh=True)
         rows: dict[str, list[float]] = {}
         for round_number in range(ROUNDS + 1):
-            for name, server, stream in (
-                ("mixed calls, one session", few, one),
-                (f"mixed calls, {SESSIONS:,} sessions", few, all_sessions),
-                ("new commands, the shipped rules", few, new),
-                (f"new commands, {MORE_RULES:,} rules more", many, new),
-            ):
-                took = measure(server.port, server.parts, stream)
-                if round_number:  # the first one warms up
+            for name, server in (("the shipped rules", few), (f"{MORE_RULES:,} rules more", many)):
+                took = measure(server.port, server.parts, new)
+                if round_number:
                     rows.setdefault(name, []).append(took.cpu_us + took.valkey_us)
-        print(f"{'':42}{'µs of CPU':>12}{'ratio':>8}")
-        names = list(rows)
-        for first, second in zip(names[::2], names[1::2], strict=True):
-            base = statistics.median(rows[first])
-            for name in (first, second):
-                print(f"{name:42}{statistics.median(rows[name]):12.0f}{statistics.median(rows[name]) / base:8.2f}")
+        print(f"{'a new command with':42}{'µs of CPU':>12}{'ratio':>8}")
+        base = statistics.median(rows["the shipped rules"])
+        for name, times in rows.items():
+            print(f"{name:42}{statistics.median(times):12.0f}{statistics.median(times) / base:8.2f}")
 
 
 def measure_layers() -> None:
@@ -87,9 +111,10 @@ def measure_layers() -> None:
 
 
 def main() -> None:
-    """Measure calls, then layers."""
+    """Measure calls by sessions and by rules, then layers."""
     print(f"load when it began: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
-    measure_calls()
+    measure_sessions()
+    measure_rules()
     measure_layers()
 
 
