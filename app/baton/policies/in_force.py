@@ -315,20 +315,21 @@ class Policies:
 
     async def note_active(self) -> None:
         """Keep the texts of the active revision, so that records of it can be understood later."""
-        await self._note(self.active, self._loaded_at)
+        await self._note([self.active], self._loaded_at)
         await self._note_combinations()
 
     async def _note_combinations(self) -> None:
-        for revision, policies in self._state.revisions().items():
-            if revision not in self._noted:
-                await self._note(policies, datetime.now(UTC))
+        new = [one for revision, one in self._state.revisions().items() if revision not in self._noted]
+        if new:
+            await self._note(new, datetime.now(UTC))
 
-    async def _note(self, policies: PolicySet, at: datetime) -> None:
+    async def _note(self, sets: list[PolicySet], at: datetime) -> None:
+        files = {one.revision: one.parsed.files for one in sets}
         try:
-            await revisions_store.note(self._database, self._organisation, policies.revision, policies.parsed.files, at)
-            self._noted.add(policies.revision)
+            await revisions_store.note(self._database, self._organisation, files, at)
+            self._noted.update(files)
         except DatabaseUnavailable:
-            log.warning("the database is away; the texts of revision %s are not kept", policies.revision)
+            log.warning("the database is away; the texts of revisions %s are not kept", ", ".join(files))
 
     def _read_base(self) -> list[Layer]:
         base = [Layer(tier="shipped", files=policy_files.read(self._shipped))]

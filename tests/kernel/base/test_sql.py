@@ -146,7 +146,7 @@ async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
 
 async def test_revisions_keep_their_texts_and_come_back_when_activated_again(database):
     for minute, name in enumerate(["one", "two", "one"]):
-        await revisions_store.note(database, "default", name, {"a.yaml": name}, NOON + timedelta(minutes=minute))
+        await revisions_store.note(database, "default", {name: {"a.yaml": name}}, NOON + timedelta(minutes=minute))
     found = await revisions_store.latest(database, "default")
     assert [(one.revision, one.first_at, one.activated_at) for one in found] == [
         ("one", NOON, NOON + timedelta(minutes=2)),

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import ClassVar
 
 import msgspec
-from sqlalchemy import JSON, Column, Table, select
+from sqlalchemy import JSON, Column, Table, select, update
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into
@@ -36,20 +36,24 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
     activated_at: datetime
 
 
-async def note(database: Database, organisation: str, revision: str, files: Mapping[str, str], at: datetime) -> None:
-    """Note that a revision is active from `at` on."""
-    row = {
-        "organisation": organisation,
-        "revision": revision,
-        "files": dict(files),
-        "first_at": at,
-        "activated_at": at,
-    }
-    insert = insert_into(database.dialect, _revisions).values(row)
+async def note(database: Database, organisation: str, files: Mapping[str, Mapping[str, str]], at: datetime) -> None:
+    """Note that revisions are active from `at` on: their texts by path, by their ids.
+
+    Texts are written only of those that are new: a server that starts has a revision for each team.
+    """
+    of_ours = _revisions.c.organisation == organisation
     async with database.transaction() as connection:
-        await connection.execute(
-            insert.on_conflict_do_update(index_elements=["organisation", "revision"], set_={"activated_at": at})
-        )
+        stored = update(_revisions).where(of_ours, _revisions.c.revision.in_(files)).values(activated_at=at)
+        known = set((await connection.execute(stored.returning(_revisions.c.revision))).scalars())
+        rows = [
+            {"organisation": organisation, "revision": one, "files": dict(texts), "first_at": at, "activated_at": at}
+            for one, texts in files.items()
+            if one not in known
+        ]
+        if rows:
+            insert = insert_into(database.dialect, _revisions)
+            key = ["organisation", "revision"]
+            await connection.execute(insert.on_conflict_do_update(index_elements=key, set_={"activated_at": at}), rows)
 
 
 async def latest(database: Database, organisation: str, limit: int = 50) -> list[Revision]:
