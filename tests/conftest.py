@@ -23,6 +23,7 @@ from baton.kernel.redis.bundled import Valkey
 from baton.kernel.redis.client import Redis
 from baton.operate import migrate, tables
 from tests.support import shipped as shipped_policies
+from tests.support.databases import fresh_file, opened
 from tests.support.postgres import TEMPLATE, Postgres, shared, stop_shared
 from tests.support.run_folder import VARIABLE, alone_in_the_run, run_folder
 
@@ -197,11 +198,16 @@ def postgres_url(new_postgres: Callable[[str], str], postgres_template: str) -> 
     return new_postgres(postgres_template)
 
 
+@pytest.fixture(scope="session")
+def sqlite_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of this worker's SQLite database."""
+    return tmp_path_factory.mktemp("sqlite")
+
+
 @pytest.fixture
-def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
+def sqlite_url(sqlite_folder: Path, sqlite_template: Path) -> str:
     """Return the URL of a migrated, empty SQLite database."""
-    shutil.copy(sqlite_template, tmp_path / "baton.db")
-    return f"sqlite:///{tmp_path / 'baton.db'}"
+    return fresh_file(sqlite_template, sqlite_folder)
 
 
 @pytest.fixture
@@ -227,9 +233,8 @@ def database_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     """Return a migrated, empty database, once of each kind."""
-    database = Database(Settings(database_url=database_url))
-    yield database
-    await database.close()
+    async with opened(database_url) as database:
+        yield database
 
 
 @pytest.fixture(scope="session")

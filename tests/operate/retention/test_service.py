@@ -9,13 +9,12 @@ from baton.clients import last_heard_store
 from baton.clients.last_heard_store import LastContact
 from baton.engine.call.modes import ModeSetting
 from baton.engine.call.principal import Principal
-from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database
 from baton.kernel.changes import leadership
 from baton.kernel.changes.announce import Changes
 from baton.modes import store as modes
 from baton.operate.retention.service import Retention, RetentionDays
 from baton.records.pipeline import store as decisions
+from tests.support.databases import opened
 from tests.support.records import record as made
 
 ADMIN = Principal(user="ada", role="admin")
@@ -32,9 +31,8 @@ def record(**fields):
 @pytest.fixture
 async def database(sqlite_url):
     """One kind is enough here: `tests/store` runs the queries on both."""
-    database = Database(Settings(database_url=sqlite_url))
-    yield database
-    await database.close()
+    async with opened(sqlite_url) as database:
+        yield database
 
 
 async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database, redis):

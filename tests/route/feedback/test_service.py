@@ -9,14 +9,13 @@ import pytest
 from baton.engine.call.principal import Principal
 from baton.engine.routing.features import NAMES
 from baton.engine.routing.fit import LEAST, refit
-from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
 from baton.route.feedback import fits_store, service, store
 from baton.route.feedback.feedback import Feedback
 from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
+from tests.support.databases import opened
 
 LEA = Principal(organisation="acme", team="web", user="lea", role="lead")
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -25,9 +24,8 @@ WIDTH = len(NAMES)
 
 @pytest.fixture
 async def database(sqlite_url):
-    database = Database(Settings(database_url=sqlite_url))
-    yield database
-    await database.close()
+    async with opened(sqlite_url) as database:
+        yield database
 
 
 @pytest.fixture

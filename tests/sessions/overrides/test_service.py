@@ -11,8 +11,6 @@ from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound
-from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database
 from baton.kernel.changes import audit_store
 from baton.people.directory import Project
 from baton.policies.layers import PolicyLayers, Where
@@ -20,6 +18,7 @@ from baton.policies.unlocks import Unlocks
 from baton.records.pipeline import store as decisions
 from baton.sessions.overrides import store
 from baton.sessions.overrides.service import Overrides
+from tests.support.databases import opened
 from tests.support.overriding import Process, record
 
 ADMIN = Principal(user="ada", role="admin")
@@ -34,9 +33,8 @@ LINE = "git push --force origin main"
 @pytest.fixture
 async def database(sqlite_url):
     """One kind is enough here: `tests/store` runs the queries on both."""
-    database = Database(Settings(database_url=sqlite_url))
-    yield database
-    await database.close()
+    async with opened(sqlite_url) as database:
+        yield database
 
 
 @pytest.fixture

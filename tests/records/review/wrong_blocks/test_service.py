@@ -6,11 +6,10 @@ import pytest
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
-from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database
 from baton.records.pipeline import store as decisions
 from baton.records.review.decisions import Decisions
 from baton.records.review.wrong_blocks.service import WrongBlockFilter, WrongBlocks
+from tests.support.databases import opened
 from tests.support.overriding import Process, record
 
 ADMIN = Principal(user="ada", role="admin")
@@ -22,9 +21,8 @@ DORA = Principal(user="dora", team="red")
 @pytest.fixture
 async def database(sqlite_url):
     """One kind is enough here: `tests/store` runs the queries on both."""
-    database = Database(Settings(database_url=sqlite_url))
-    yield database
-    await database.close()
+    async with opened(sqlite_url) as database:
+        yield database
 
 
 @pytest.fixture

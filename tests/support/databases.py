@@ -1,0 +1,37 @@
+"""Databases that tests share one after the other, each of which finds it empty.
+
+An engine compiles each statement once, which takes longer than SQLite takes to run it: so tests get the same engine for the
+same address, and a new file at the address.
+"""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from copy import copy
+from functools import cache
+from pathlib import Path
+
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    """Give the database at an address, and close its connections at the end."""
+    database = copy(_database(url))  # with the same engine; locks that belong to a loop are kept by database
+    yield database
+    await database.close()
+
+
+@cache
+def _database(url: str) -> Database:
+    return Database(Settings(database_url=url))
+
+
+def fresh_file(template: Path, folder: Path) -> str:
+    """Lay a copy of a SQLite file into a folder, in the place of the last one; return its URL."""
+    path = folder / "baton.db"
+    for old in folder.glob("baton.db*"):  # whoever has one still open keeps it
+        old.unlink()
+    shutil.copy(template, path)
+    return f"sqlite:///{path}"
