@@ -1,4 +1,4 @@
-"""The plugins of this suite, each in a run of its own: the second chance of system tests, the random order, and matrices."""
+"""The plugins of this suite, each in a run of its own: the second chance of system tests, the random order, matrices, brief reports."""
 
 import os
 import re
@@ -22,6 +22,26 @@ def test_of_a_race(server):
     times.write_text(times.read_text() + "x" if times.exists() else "x")
     assert times.read_text() == "xx"
 """
+ENDS = """
+import pytest
+@pytest.fixture
+def cannot_be_made():
+    raise OSError
+@pytest.fixture
+def cannot_be_ended():
+    yield
+    raise OSError
+def test_passes():
+    pass
+def test_fails():
+    assert 0
+def test_is_skipped():
+    pytest.skip()
+def test_with_the_one(cannot_be_made):
+    pass
+def test_with_the_other(cannot_be_ended):
+    pass
+"""
 NUMBERED = (
     "import pytest\n@pytest.mark.parametrize('number', range(20))\ndef test_of(number):\n    print('ran', number)\n"
 )
@@ -33,7 +53,7 @@ def run(tmp_path):
         file = tmp_path / folder / "test_it.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(source)
-        plugins = [f"-ptests.support.{name}" for name in ("matrices", "second_chance", "shuffle")]
+        plugins = [f"-ptests.support.{name}" for name in ("brief_reports", "matrices", "second_chance", "shuffle")]
         command = [
             sys.executable,
             "-m",
@@ -88,3 +108,10 @@ def test_of_a_matrix_one_case_in_some_is_not_slow(run):
     quick = run("any", source, "-mnot slow")
     assert re.findall(r"ran (\d+)", quick.stdout) == ["0", "5", "10", "15"]
     assert "20 passed" in run("any", source).stdout
+
+
+@pytest.mark.parametrize("options", [(), ("-n1",), ("-n1", "--durations=1")])
+def test_a_worker_tells_how_each_test_ended(run, options):
+    *_, last = run("any", ENDS, *options).stdout.splitlines()
+    for ended in ("1 failed", "2 passed", "1 skipped", "2 errors"):
+        assert ended in last
