@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q
 .DEFAULT_GOAL := help
-# One more than there are cores: a test often waits for its server.
-WORKERS ?= 3
+# Two more than there are cores: a test often waits for its server.
+WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --max-worker-restart=0
 .PHONY: help serve test test-all stress lint types policies openapi clients web check attacks judge bench delegation soak e2e image audit operations mutants lock wheel screenshots clean
 

@@ -38,7 +38,7 @@ def test_every_action_that_is_not_an_agents_is_a_persons():
     assert set(TABLE) > FOR_AGENTS
     writes = {action for action in FOR_AGENTS if not action.endswith(".read")}
     assert writes == {
-        "calls.make", "codemap.write", "delegation.try", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write",
+        "calls.make", "clients.report", "codemap.write", "delegation.try", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write",
         "modes.write", "patterns.propose", "policies.replay", "reports.write", "routes.feedback", "routes.fits", "routes.make", "spawns.make",
     }  # fmt: skip
 
