@@ -21,7 +21,7 @@ from pathlib import Path
 from baton.cli.commands import COMMANDS
 from baton.serve.warm import warm
 from tests.support.run_folder import alone_in_the_run
-from tests.support.spares import keep_spares
+from tests.support.spare_drain import keep_spare_drain
 
 ROOT = Path(__file__).parents[2]
 STARTER_S = 60
@@ -144,8 +144,7 @@ def _fork(order):
         from baton.cli.main import main as baton  # noqa: PLC0415
 
         if order["arguments"] == ["serve"]:
-            number = int(order["env"].get("BATON_WORKERS", 1))
-            keep_spares(1 + number if number > 1 else 1)
+            keep_spare_drain()
         baton()
         status = 0
     except SystemExit as leaving:

@@ -1,8 +1,9 @@
-"""Processes that a forked server has at hand for what it starts of our own modules: its drain and its workers.
+"""A process that a forked server has at hand for its drain.
 
-Their imports take longer than the rest of their start, too. Each is forked before the server has a thread or a file of its
-own, waits as its child, and gets what `subprocess.Popen` would have given it. Whoever comes in the place of one that ended
-is started from nothing.
+Its imports take longer than the rest of its start, too. It is forked before the server has a thread or a file of its own, waits
+as its child, and gets what `subprocess.Popen` would have given it. Whoever comes in the place of one that ended is started
+from nothing. So are workers: prometheus-client reads when it is imported whether metrics are shared, and the forge has it
+imported for servers that share none.
 """
 
 import contextlib
@@ -17,7 +18,6 @@ import sys
 import threading
 
 from baton.records.pipeline import drain_process
-from baton.serve import workers
 
 _NAME = 15
 """Bytes of the name that Linux gives a process."""
@@ -35,27 +35,22 @@ class Spare(subprocess.Popen):
         self._child_created, self._waitpid_lock = True, threading.Lock()
 
 
-class Spares:
-    """The processes at hand, as the server sees them."""
+class SpareDrain:
+    """The process at hand, as the server sees it."""
 
-    def __init__(self, number):
-        self._waiting = []
-        for _ in range(number):
-            ours, theirs = socket.socketpair()
-            pid = os.fork()
-            if not pid:
-                for _, other in self._waiting:
-                    other.close()
-                ours.close()
-                _wait(theirs)
-            theirs.close()
-            self._waiting.append((pid, ours))
+    def __init__(self):
+        self._waiting, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if not self._pid:
+            self._waiting.close()
+            _wait(theirs)
+        theirs.close()
 
     def spawn(self, command, *, order, stdout, pass_fds=()):
         """Start a process as `baton.kernel.base.child_keeper.spawn` does."""
-        if not self._waiting:
+        if self._waiting is None:
             return _from_nothing(command, order=order, stdout=stdout, pass_fds=pass_fds)
-        pid, waiting = self._waiting.pop(0)
+        waiting, self._waiting = self._waiting, None
         read, stdin = os.pipe()
         said, write = os.pipe() if stdout == subprocess.PIPE else (None, os.open(os.devnull, os.O_WRONLY))
         told = {"module": command[-1], "places": [0, 1, *pass_fds]}
@@ -63,7 +58,7 @@ class Spares:
             socket.send_fds(waiting, [json.dumps(told).encode()], [read, write, *pass_fds])
         os.close(read)
         os.close(write)
-        child = Spare(pid, command, os.fdopen(stdin, "wb", 0), None if said is None else os.fdopen(said, "rb", 0))
+        child = Spare(self._pid, command, os.fdopen(stdin, "wb", 0), None if said is None else os.fdopen(said, "rb", 0))
         with contextlib.suppress(BrokenPipeError):
             child.stdin.write(order)
         return child
@@ -72,9 +67,9 @@ class Spares:
 _from_nothing = drain_process.spawn
 
 
-def keep_spares(number):
-    """Fork processes for the server that this one becomes."""
-    drain_process.spawn = workers.spawn = Spares(number).spawn
+def keep_spare_drain():
+    """Fork a process for the drain of the server that this one becomes."""
+    drain_process.spawn = SpareDrain().spawn
 
 
 def _wait(server):
