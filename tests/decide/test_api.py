@@ -4,11 +4,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.server import until
+from tests.support.server import serving, until
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}}
 READ = {"tool_name": "Read", "tool_input": {"file_path": "src/a.py"}}
 EXPLORE = {"subagent_type": "ultrapower:explore", "prompt": "find", "description": "d", "run_in_background": True}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of these tests' own: some hold only where nobody else has switched the mode on."""
+    with serving(tmp_path_factory.mktemp("own") / "home") as running:
+        yield running
 
 
 def bash(command):

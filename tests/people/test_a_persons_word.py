@@ -13,10 +13,18 @@ from baton.people.permissions import FOR_AGENTS, TABLE
 from baton.shared.person_socket import person_socket
 from tests.support.attacks import attacks
 from tests.support.http_calls import ok, refused
+from tests.support.server import serving
 from tests.support.terminal import ROOT, at_terminal
 
 WEAKENING = attacks("credentials", "weaken")
 """Requests that an agent could send, whatever program it takes for it."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of these tests' own: some hold only where nobody else has switched the mode on."""
+    with serving(tmp_path_factory.mktemp("own") / "home") as running:
+        yield running
 
 
 @pytest.mark.parametrize("user", ["", "dora"])
