@@ -128,7 +128,7 @@ def admin_token(
 
 @app.command("demo-history")
 def demo_history(as_json: AsJson = False) -> None:
-    """Give a demonstration (`baton demo`) a week behind it: what its agents did, stored again at moments of the last days.
+    """Add a past week to a demonstration (`baton demo`): copies of what its agents did, dated on the last days.
 
     A database that holds anything else is left alone. A person runs it: an agent is refused.
     """

@@ -5,7 +5,7 @@ from baton.local.server import Api, ApiError
 
 
 def tell_installed(client: ClientName) -> list[str]:
-    """Tell the server that the person's hooks are installed; return a note where it could not be told.
+    """Tell the server that the person's hooks are installed; return a note if that failed.
 
     An installation needs no server: the first call of the client tells it as well.
     """
@@ -17,7 +17,7 @@ def tell_installed(client: ClientName) -> list[str]:
 
 
 def tell_removed(client: ClientName) -> list[str]:
-    """Tell the server that the person's hooks were removed; return a note where it could not be told."""
+    """Tell the server that the person's hooks were removed; return a note if that failed."""
     try:
         Api().request("DELETE", f"/clients/{client}/hooks")
     except ApiError as error:
