@@ -9,11 +9,19 @@ from tests.attacks.corpus import STOPPED, calls, out_of_reach
 from tests.attacks.openapi import DRESSES, requests
 from tests.support.cases import listed
 from tests.support.http_calls import ok
+from tests.support.server import serving
 
 BY_CLASS = {kind: list(found) for kind, found in groupby(calls(), key=lambda call: call.kind)}
 ATTACKS = {kind: found for kind, found in BY_CLASS.items() if found[0].want != "harmless"}
 HARMLESS = {kind: found for kind, found in BY_CLASS.items() if found[0].want == "harmless"}
 RUN = {kind: found for kind, found in ATTACKS.items() if found[0].want in {"refused", "pinned"}}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of these tests' own: they switch the mode on for the user whom a caller without a name is."""
+    with serving(tmp_path_factory.mktemp("attacked") / "home") as running:
+        yield running
 
 
 @pytest.fixture
