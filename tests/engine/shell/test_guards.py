@@ -123,9 +123,9 @@ REFUSED = [
     ("$(" * 70 + "a" + ")" * 70, "nested deeper than 60 levels"),
     ("sudo " * 70 + "ls", "nested deeper than 60 levels"),
     ("{ " + "bash;" * 200 + "} <<E\n" + "#" * 2000 + "\nls\nE\n", "too many nested scripts"),
-    ("curl" + "|sh" * 80, "over 2000 pipes into scripts"),
+    ("curl" + "|sh" * 80, "over 1000 pipes into scripts"),
     ("a|b " * 12_000, "not valid shell syntax, or too much of it"),
-    ("{ " + "bash;" * 60 + "} <<E\n" + "ls\n" * 300 + "E\n", "over 8000 parts"),
+    ("{ " + "bash;" * 60 + "} <<E\n" + "ls\n" * 300 + "E\n", "over 5000 parts"),
 ]
 
 

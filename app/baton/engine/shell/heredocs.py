@@ -24,7 +24,7 @@ _NO_COMMAND = frozenset(
 )  # fmt: skip
 """First words of what takes no here-string in front of it."""
 _ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*(?:\[[^]\s]*\])?\+?=")
-_MOST_STEPS = 8_000
+_MOST_STEPS = 4_000
 """Most steps of the scanner; a body takes one step."""
 _ESCAPE = re.compile(rb"\\([$`\\\n])")
 _KEPT = re.compile(

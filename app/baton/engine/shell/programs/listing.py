@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from baton.engine.shell import misreadings
 from baton.engine.shell.expansion import outputs
 from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource
 from baton.engine.shell.expansion.words import Word
@@ -144,7 +145,13 @@ class Listing:
         self.reads += [Write(target=path, base=place.folder.base, by=by) for path in paths]
 
     def note(self, writes: list[Write], place: Position, by: int) -> None:
-        """Note what a program writes, from each folder that it may run in."""
+        """Note what a program writes, from each folder that it may run in.
+
+        Raises:
+            UnreadableError: If the line writes too many files: rules ask for the place of each.
+        """
+        if len(self.writes) + len(writes) > misreadings.MAX_WRITES:
+            raise misreadings.UnreadableError(f"over {misreadings.MAX_WRITES} files that are written")
         folder = place.folder
         program = self.programs[by] if by >= 0 else None
         if program is not None:
