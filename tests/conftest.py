@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -21,9 +20,9 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.redis.bundled import Valkey
 from baton.kernel.redis.client import Redis
-from baton.operate import migrate, tables
+from baton.operate import migrate
 from tests.support import shipped as shipped_policies
-from tests.support.databases import fresh_file, opened
+from tests.support.databases import empty_postgres, fresh_file, opened
 from tests.support.postgres import TEMPLATE, Postgres, shared, stop_shared
 from tests.support.run_folder import VARIABLE, alone_in_the_run, run_folder
 
@@ -176,20 +175,11 @@ def kept_postgres(postgres: Postgres, postgres_template: str, new_name: Callable
     postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-async def _empty(url: str) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        emptied = "; ".join(f'DELETE FROM "{table.name}"' for table in tables.ALL)  # noqa: S608 - our own names
-        await connection.execute(f"SET lock_timeout = '30s'; SET session_replication_role = replica; {emptied}")
-    finally:
-        await connection.close()
-
-
 @pytest.fixture
 def emptied_postgres(kept_postgres: str) -> Iterator[str]:
     """Return the URL of a migrated, empty Postgres database, which was used before."""
     yield kept_postgres
-    asyncio.run(_empty(kept_postgres))
+    asyncio.run(empty_postgres(kept_postgres))
 
 
 @pytest.fixture

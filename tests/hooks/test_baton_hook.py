@@ -127,6 +127,7 @@ def test_a_redirect_is_not_followed(shell, env, folder, server):
     assert len(server.seen) == 1
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("before", [b"", b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a":'], ids=["mute", "half"])
 def test_a_server_that_hangs_is_given_up_before_the_client_gives_up_the_hook(env, folder, server, before):
     server.reply = server.hangs(before)

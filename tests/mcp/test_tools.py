@@ -169,6 +169,7 @@ def test_the_tools_their_arguments_and_when_to_use_them(mcp):
     )
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("given", "provider"), [({}, "codex"), ({"provider": None}, "codex"), ({"provider": "claude-code"}, "claude_code")]
 )
@@ -184,6 +185,7 @@ def test_a_delegation_is_acknowledged_at_once_and_its_answer_comes_later(world, 
     assert http.get(f"/sessions/{session}/agent-mode").json()["agent_mode"] == "default_mode"
 
 
+@pytest.mark.slow("starts clients of its own")
 def test_the_clients_own_session_is_taken_where_it_says_so(world, connect):
     http, *_ = world
     texts, _ = connect(BATON_SESSION="s-42").called("delegate.run", user_prompt="say hello")
@@ -231,6 +233,7 @@ def test_a_task_is_looked_at_without_waiting_and_cancelled(mcp):
     assert later["state"] == "cancelled"
 
 
+@pytest.mark.slow("waits")
 def test_a_wait_that_ends_before_the_job_says_how_to_go_on(mcp, world):
     *_, folder = world
     go_on = folder / "go-on"
@@ -271,6 +274,7 @@ def test_a_spawned_task_says_why_it_waits():
     assert "waiting" not in spawn_summary({"job": job})
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("tool", "more"),
     [

@@ -60,6 +60,7 @@ def test_typed_endpoints_ask_for_a_token(server, path, sent):
     assert "0" * 64 not in answer.text
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("client", sorted(CLIENTS))
 @pytest.mark.parametrize("failure", ["allow", "block"])
 def test_a_refused_hook_gets_the_failure_answer_loudly_and_is_counted(server, admin, client, failure):

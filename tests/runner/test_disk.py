@@ -104,6 +104,7 @@ async def test_a_job_waits_for_the_disk_says_so_and_goes_on_when_there_is_space(
     assert not list((disk.folder / "spool").iterdir())
 
 
+@pytest.mark.slow("an agent says megabytes")
 async def test_an_agent_that_says_much_meanwhile_waits_and_memory_stays_bounded(server, running, disk, tmp_path):
     go_on, done = tmp_path / "go-on", tmp_path / "done"
     text = "\n".join(["big 100000"] * 150)
@@ -123,6 +124,7 @@ async def test_an_agent_that_says_much_meanwhile_waits_and_memory_stays_bounded(
     assert len("".join(server.texts(job))) == 15_000_000 + len("begun")
 
 
+@pytest.mark.slow("a disk that stays full")
 async def test_what_an_ended_agent_left_is_sent_without_the_disk_so_that_its_slot_is_free(
     server, running, disk, tmp_path
 ):
@@ -142,6 +144,7 @@ async def test_what_an_ended_agent_left_is_sent_without_the_disk_so_that_its_slo
     )
 
 
+@pytest.mark.slow("a disk that stays full")
 async def test_a_job_that_comes_while_the_disk_is_full_starts_no_agent_and_may_be_cancelled(
     server, running, disk, tmp_path
 ):
@@ -177,6 +180,7 @@ async def test_the_time_in_which_a_job_waits_for_the_disk_does_not_count(server,
         assert (await ended(server, job))["state"] == "completed"
 
 
+@pytest.mark.slow("a disk that stays full")
 async def test_a_runner_whose_disk_is_full_does_not_wait_for_its_jobs_when_it_is_stopped(
     server, running, disk, tmp_path
 ):

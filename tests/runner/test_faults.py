@@ -61,6 +61,7 @@ async def test_a_job_goes_on_while_the_server_is_away(server, running, tmp_path)
     assert "".join(server.texts(job)) == finish["output"] == "begun" + "".join(f"{n} " for n in range(50))
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     "answer",
     [
@@ -127,6 +128,7 @@ async def test_an_end_that_was_on_the_disk_is_told_by_the_next_runner(server, ru
     assert finish["output"] == "".join(server.texts(job)) == "begunthe end"
 
 
+@pytest.mark.slow("starts runners")
 async def test_a_spool_whose_job_is_anothers_or_that_is_none_is_forgotten(server, running, tmp_path):
     folder = tmp_path / "home" / "spool"
     folder.mkdir(parents=True)
@@ -178,6 +180,7 @@ async def test_a_killed_supervisor_leaves_neither_agent_nor_what_left_its_group(
         await happens(lambda: is_gone(inner.pid) and is_gone(outer.pid))
 
 
+@pytest.mark.slow("starts two runners")
 def test_a_second_runner_is_kept_out_of_a_folder(tmp_path):
     first = Home(tmp_path).lock()
     with pytest.raises(HomeInUse, match="another runner already uses"):

@@ -53,6 +53,7 @@ async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, mo
     assert (finish["state"], finish["output"]) == ("completed", said.format(job=job))
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("more", "lease", "code", "word"),
     [
@@ -208,6 +209,7 @@ async def test_what_lies_outside_is_neither_read_nor_written_nor_asked_for(serve
     assert finish["state"] == "completed"
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("kind", ["read", "edit", "delete", "move"])
 async def test_a_request_is_refused_if_only_one_of_its_locations_lies_outside(server, running, kind):
     server.policy = lambda _request: {"answer": "allow"}
@@ -262,6 +264,7 @@ async def test_a_workspace_without_a_commit_has_no_worktree(server, running):
     assert finish["error"]["code"] == "no_worktree"
 
 
+@pytest.mark.slow("starts many agents")
 async def test_slots_bound_how_many_run_at_once(server, running, tmp_path):
     go_on = tmp_path / "go-on"
     jobs = [server.give(f"await {go_on}") for _ in range(5)]

@@ -37,6 +37,7 @@ async def test_a_prompt_is_one_completion_and_its_pieces_are_told(server, runnin
     assert endpoint.headers[0]["authorization"] == "Bearer k3y"
 
 
+@pytest.mark.slow("starts an agent")
 async def test_a_model_that_is_not_offered_is_refused_before_it_is_asked(server, running, endpoint, provider):
     job = server.give("say hello", model="huge")
     async with running(provider=provider):
@@ -55,6 +56,7 @@ async def test_a_text_is_told_whether_it_is_streamed_or_not(server, running, end
     assert (finish["state"], finish["output"]) == ("completed", "one\u2028two\nthree")
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("how", "why"),
     one_in(
@@ -77,6 +79,7 @@ async def test_an_answer_without_a_text_fails_the_job_and_says_why(server, runni
     assert why in finish["error"]["detail"]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "how",
     one_in(5, ["fails", "sends_huge_headers", "sends_deep_json", "hangs_up_midway", "sends_bytes"], "starts an agent"),

@@ -30,6 +30,7 @@ def each_time(server, headers, request):
             yield request(agent)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("later", [RENAMED, MOVED], ids=["renamed", "moved"])
 @pytest.mark.parametrize("first", ["start", "call", "prompt"])
 def test_mode_and_rules_stay_those_of_the_first_project(shop, later, first):

@@ -69,6 +69,7 @@ def test_every_guardrail_is_locked_and_its_tests_are_guarded():
     assert all(rank for _, rank in guarded())
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     ("one", "tier"),

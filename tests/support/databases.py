@@ -11,8 +11,11 @@ from copy import copy
 from functools import cache
 from pathlib import Path
 
+import asyncpg
+
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
+from baton.operate import tables
 
 
 @asynccontextmanager
@@ -35,3 +38,13 @@ def fresh_file(template: Path, folder: Path) -> str:
         old.unlink()
     shutil.copy(template, path)
     return f"sqlite:///{path}"
+
+
+async def empty_postgres(url: str) -> None:
+    """Delete the rows of all tables."""
+    connection = await asyncpg.connect(url)
+    try:
+        emptied = "; ".join(f'DELETE FROM "{table.name}"' for table in tables.ALL)  # noqa: S608 - our own names
+        await connection.execute(f"SET lock_timeout = '30s'; SET session_replication_role = replica; {emptied}")
+    finally:
+        await connection.close()

@@ -74,6 +74,7 @@ async def test_a_result_becomes_an_advisory_once_whatever_came_before_it(server,
     assert await server.advised("s1") == await server.advised("s2") == ""
 
 
+@pytest.mark.slow("waits for what does not come")
 async def test_what_baton_itself_sent_there_does_not_answer_the_request(server, brokers, inboxes):
     pattern = await server.store.add("Name things well")
     asked = await request(server, "s")

@@ -129,6 +129,7 @@ async def test_on_a_shared_runner_its_owner_answers_and_not_who_gave_the_task(wo
     assert caller.principal.user == "bea"  # ada's own layer allows nothing on bea's machine
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(("confirm", "answer"), [("by-rules", "allow"), ("always", "pending")])
 @pytest.mark.parametrize(("tool", "agent_type"), [("Bash", ""), ("mcp__baton__invoke_gemini", "explore")])
 async def test_a_rule_allows_only_where_the_runner_s_owner_lets_rules_allow(world, confirm, answer, tool, agent_type):

@@ -167,6 +167,7 @@ def test_each_request_body_has_an_example_beside_its_model(operation):
     assert documented.get("example") in examples(operation)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("operation", sorted(REQUESTS))
 def test_each_example_is_accepted(http, operation):
     method, template, _ = REQUESTS[operation]

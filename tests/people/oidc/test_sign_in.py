@@ -252,6 +252,7 @@ BENT = {
 }
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("fault", BENT.values(), ids=BENT.keys())
 def test_an_id_token_is_taken_only_as_the_standard_says(company, fault):
     company.enter("ivy")
@@ -290,6 +291,7 @@ def test_a_provider_that_signs_with_a_new_key_is_asked_for_it(company):
         company.provider.keys[:] = before
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

@@ -32,6 +32,7 @@ ACROSS = {
     "from one day into the next": (NOON + HOUR / 3, NOON + 20.5 * HOUR),
     "the day": (NOON - 12 * HOUR, NOON + 12 * HOUR),
 }
+ONE = ("across days",)
 
 
 @pytest.fixture(autouse=True)
@@ -58,15 +59,17 @@ async def days_with_columns(database):
         return set((await connection.execute(select(DAY_COLUMNS.c.day))).scalars())
 
 
-async def test_analytics_say_the_same_with_days_as_without(database):
+@pytest.mark.matrix(3)
+@pytest.mark.parametrize("period", [*PERIODS, *ACROSS])
+async def test_analytics_say_the_same_with_days_as_without(database, period):
     await decisions.add(database, days())
-    before = await answers(database)
+    before = await answers(database, [period])
     assert await written(database) == {DAY, DAY + 1}
-    assert differences(before, await answers(database)) == ""
+    assert differences(before, await answers(database, [period])) == ""
     async with database.transaction() as connection:
         await connection.execute(delete(COLUMNS).where(COLUMNS.c.hour // 24 == DAY))
     by_hour = {name for name in before if " hour " in name or " minute " in name}
-    without_hours = await answers(database)
+    without_hours = await answers(database, [period])
     assert differences({name: one for name, one in before.items() if name not in by_hour}, without_hours) == ""
 
 
@@ -79,16 +82,15 @@ async def test_what_changes_later_is_counted_at_once(database, change):
     stored = days()
     await decisions.add(database, stored)
     await written(database)
-    some = ("across days",)
-    before = await answers(database, some)
+    before = await answers(database, ONE)
     await change(database, stored)
-    at_once = await answers(database, some)
+    at_once = await answers(database, ONE)
     assert at_once != before
     await written(database)
-    assert differences(at_once, await answers(database, some)) == ""
+    assert differences(at_once, await answers(database, ONE)) == ""
     async with database.transaction() as connection:
         await connection.execute(SUMMED.delete())
-    assert differences(at_once, await answers(database, some)) == ""
+    assert differences(at_once, await answers(database, ONE)) == ""
 
 
 async def test_a_day_is_written_again_after_a_late_outcome(database):
@@ -130,13 +132,13 @@ async def test_a_day_with_a_stale_hour_is_not_written(database):
 
 async def test_a_day_whose_writing_was_broken_off_is_as_before(database):
     await decisions.add(database, days())
-    before = await answers(database)
+    before = await answers(database, ONE)
     await written(database)
 
     with pytest.raises(ZeroDivisionError):
         await _break_off(database)
     assert DAY in await days_with_columns(database)
-    assert differences(before, await answers(database)) == ""
+    assert differences(before, await answers(database, ONE)) == ""
 
 
 async def _break_off(database):

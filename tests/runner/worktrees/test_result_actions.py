@@ -132,6 +132,7 @@ def asked(calls):
     return program.rsplit("/", 1)[-1], folder, arguments
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("host", "programs", "used"),
     [
