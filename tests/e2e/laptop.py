@@ -17,7 +17,7 @@ from tests.e2e import clients
 from tests.e2e.conftest import BATON, Server
 from tests.e2e.model_endpoint import ModelEndpoint
 
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 
 
 @dataclass
@@ -96,9 +96,14 @@ class Laptop:
     def until(self, found: Callable[[], Any]) -> Any:
         end = time.monotonic() + LIMIT_S
         while not (value := found()):
-            assert time.monotonic() < end, (self.home / "runner.log").read_text()
+            assert time.monotonic() < end, self.state()
             time.sleep(0.05)
         return value
+
+    def state(self) -> str:
+        """Return what is known of the jobs and what the runner logged, for whoever waited in vain."""
+        jobs = json.dumps(self.call("GET", "/jobs")["items"], indent=1)
+        return f"{jobs}\n{(self.home / 'runner.log').read_text()}"
 
     def reaches(self, job: str, *states: str) -> dict[str, Any]:
         return dict(self.until(lambda: (one := self.call("GET", f"/jobs/{job}"))["state"] in states and one))

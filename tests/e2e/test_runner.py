@@ -157,7 +157,7 @@ def test_a_cancel_ends_the_agent_in_the_middle_of_an_answer(laptop, provider):
 
     here = laptop({"main": [hang]})
     job = here.delegate(provider)
-    assert asked.wait(LIMIT_S)
+    here.until(asked.is_set)
     agents = here.agents()
     here.call("POST", f"/jobs/{job}/cancel")
     done = here.ended(job)
@@ -178,7 +178,7 @@ def test_a_killed_runner_leaves_no_agent(laptop, provider):
 
     here = laptop({"main": [hang]})
     here.delegate(provider)
-    assert asked.wait(LIMIT_S)
+    here.until(asked.is_set)
     agents = here.agents()
     here.process.kill()
     here.until(lambda: not any(one.is_running() and one.status() != "zombie" for one in agents))
@@ -233,7 +233,7 @@ def test_claude_without_its_adapter_ends_with_a_cancel_and_with_its_runner(lapto
 
     here = laptop({"main": [hang]}, plain=True)
     job = here.delegate("claude_code")
-    assert asked.wait(LIMIT_S)
+    here.until(asked.is_set)
     agents = here.agents()
     if end == "kill":
         here.process.kill()
