@@ -12,7 +12,8 @@ from tests.judge.flows import PROGRAMS, scripts
 from tests.support.cases import listed
 from tests.support.shipped import shipped
 
-_STUB = '#!/bin/sh\n{ printf "%s\\037" "${0##*/}" "$@"; printf "\\n"; } >> "$RUNS"\n'
+# One write for a whole line: what runs beside another, as `<(…)` does, else writes into the midst of its line.
+_STUB = '#!/bin/sh\nline=$(printf "%s\\037" "${0##*/}" "$@")\nprintf "%s\\n" "$line" >> "$RUNS"\n'
 _TOOLS = ("bash", "sh", "cat", "rev", "cut", "sed", "tr", "head", "tail", "xargs", "env", "tee")
 _SEED, _FEW, _MANY = 20_240_601, 25, 600
 

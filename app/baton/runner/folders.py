@@ -4,7 +4,9 @@ A name is a chain of digests, one for each folder from the root down. All runner
 whatever link or spelling its path leads there, and a folder's name is the beginning of the names of those in it.
 """
 
+import os
 import socket
+import unicodedata
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -25,12 +27,16 @@ def names(folders: Iterable[tuple[str, Path | None]]) -> dict[str, str]:
 def _name(machine: str, folder: Path) -> str:
     try:
         resolved = folder.resolve(strict=True)
-        # Inodes and not words: on a file system that ignores case one folder has several spellings.
-        nodes = [path.stat() for path in (*reversed(resolved.parents), resolved)]
+        chain = [(path.stat(), path.name) for path in (*reversed(resolved.parents), resolved)]
     except OSError:
         return ""
-    texts = (f"{machine} {node.st_dev} {node.st_ino}" for node in nodes[:DEEPEST])
-    return "".join(f"{sha256(text.encode()).hexdigest()[:_DIGITS]}/" for text in texts)
+    # Inodes tell `A` from `a`, and names tell a folder from a removed one whose inode it was given. On a file system that
+    # ignores case one folder has several spellings, so the names are compared without case.
+    texts = (
+        f"{machine} {node.st_dev} {node.st_ino} {unicodedata.normalize('NFKC', name.casefold())}"
+        for node, name in chain[:DEEPEST]
+    )
+    return "".join(f"{sha256(os.fsencode(text)).hexdigest()[:_DIGITS]}/" for text in texts)
 
 
 def _machine() -> str:
