@@ -201,11 +201,11 @@ def _measure_all(
 def _show(tables: dict[str, list[Result]]) -> None:
     floor = _median(tables[FLOOR], "cpu_us")
     print(
-        f"{'':34}{'CPU µs':>8}{'× F1':>7}{'Valkey':>8}{'storing':>9}{'all × F1':>10}{'req/s':>8}{'p50 ms':>8}{'p99 ms':>8}"
+        f"{'':34}{'CPU µs':>8}{'× F1':>9}{'Valkey':>8}{'storing':>9}{'all × F1':>10}{'req/s':>8}{'p50 ms':>8}{'p99 ms':>8}"
     )
     for name, results in tables.items():
         cpu, valkey, storing = (_median(results, part) for part in ("cpu_us", "valkey_us", "storing_us"))
-        row = f"{name:34}{cpu:>8.0f}{cpu / floor:>7.2f}{valkey:>8.0f}{storing:>9.0f}{(cpu + valkey + storing) / floor:>10.2f}"
+        row = f"{name:34}{cpu:>8.0f}{cpu / floor:>9.2f}{valkey:>8.0f}{storing:>9.0f}{(cpu + valkey + storing) / floor:>10.2f}"
         row += f"{_median(results, 'per_second'):>8.0f}{_median(results, 'p50_ms'):>8.2f}{_median(results, 'p99_ms'):>8.2f}"
         print(row)
     for kind, ours, theirs in (
