@@ -364,6 +364,10 @@ class Context:
                     found |= self.places(word, program.folder, reach) - GROUNDS - _READ_TOO
             if value and not _FILTER.fullmatch(key):
                 found |= self.places(value, program.folder)
+            # `curl -d @file`, `-F name=@file`, `http name@file`; to others `@name` is a package, or a person.
+            named = word.partition("@")[2] if "network" in program.categories else ""
+            if named:
+                found |= self.places(named, program.folder)
             before = word
         self._arguments[program] = frozenset(found)
         return self._arguments[program]

@@ -14,6 +14,7 @@ _MAX_WAITING = 50
 """Variables that wait for a program which uses them. Each is looked at for every program, so there is a limit."""
 _MANY = 20
 _LONE_EXPANSION = re.compile(r"\$\{?\w+\}?\Z")
+_LONE_PROCESS = re.compile(r"[<>]\(.*\)\Z", re.DOTALL)
 _PERCENT = re.compile(r"%([ %])")
 _GIT_PARAMETERS = re.compile(r"(?<=')[ \t]+(?=')")
 
@@ -158,7 +159,8 @@ def _texts(value: str, found: tuple[str, str] | None) -> Iterator[str]:
     elif "{remote}" in runs:
         yield runs.replace("{remote}", _PERCENT.sub(r"\\\1", command))
     elif "{quoted}" in runs:
-        yield runs.replace("{quoted}", shlex.quote(command))
+        # `BASH_ENV=<(…)` is the file of a process that prints, which its quotes would make a name.
+        yield runs.replace("{quoted}", command if _LONE_PROCESS.match(command) else shlex.quote(command))
     else:
         try:
             words = shlex.split(_GIT_PARAMETERS.sub(" -c ", command) if runs.startswith("git -c") else command)
