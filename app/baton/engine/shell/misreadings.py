@@ -17,7 +17,7 @@ from baton.engine.shell.heredocs import as_here_strings
 # 5,000 parts take some 200. The largest of 3,430 real lines has 250 parts.
 MAX_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 128 * 1024
-MAX_STEPS = 300
+MAX_STEPS = 250
 MAX_NODES = 5_000
 MAX_DEPTH = 60
 MAX_WORDS = 3_500
