@@ -47,6 +47,28 @@ def test_no_fake_secret_survives_in_chunks_of_one_size(size):
     assert kept == []
 
 
+@pytest.mark.parametrize(
+    "body", ["P" + "q7Xw" * 16, "Privat" + "q7Xw" * 16, "-" + "Q7XW" * 16, "abc-END" + "Q7XW" * 16, "q7Xw" * 15 + "P"]
+)
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_nothing_of_a_key_is_kept_while_its_end_is_awaited(body, size):
+    text = f"-----BEGIN PRIVATE KEY-----\n{body}"
+    sent, tail = streamed([text[at : at + size] for at in range(0, len(text), size)])
+    assert "q7X" not in (sent + tail.text)
+    assert "Q7X" not in (sent + tail.text)
+
+
+@pytest.mark.parametrize(
+    "end", ["-----END PRIVATE KEY-----", "---- END SSH2 ENCRYPTED PRIVATE KEY ----", "Private-MAC: 0a9f"]
+)
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_what_follows_a_key_is_told_wherever_its_last_line_is_cut(end, size):
+    text = f"-----BEGIN PRIVATE KEY-----\n{'q7Xw' * 16}\n{end}\nand more"
+    sent, _ = streamed([text[at : at + size] for at in range(0, len(text), size)])
+    assert sent.endswith("and more")
+    assert "q7X" not in sent
+
+
 @given(one=st.sampled_from(FAKES), cuts=st.lists(st.integers(0, 200), max_size=12))
 def test_no_fake_secret_survives_wherever_the_chunks_are_cut(one, cuts):
     text = f"Look:\n{one.text}\nand more"

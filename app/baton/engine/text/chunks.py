@@ -16,7 +16,12 @@ _ENDS = {
     "line": re.compile(r"[\"'\n]"),
 }
 _BLOCK_END = re.compile(r"-----END [A-Z0-9 ]*-----|---- END [A-Z0-9 ]*----|Private-MAC: [0-9a-f]*")
-_MAY_END_BLOCK = re.compile(r"(?:-[-A-Z0-9 ]{0,80}|P[A-Za-z0-9: -]{0,80})\Z")
+_MAC = "Private-MAC: "
+_MAY_END_BLOCK = re.compile(
+    rf"(?:-{{1,5}}|-{{4,5}} ?|-{{4,5}} ?E|-{{4,5}} ?EN|-{{4,5}} ?END(?: [A-Z0-9 ]{{0,60}}-{{0,4}})?"
+    rf"|{'|'.join(_MAC[:size] for size in range(1, len(_MAC)))}|{_MAC}[0-9a-f]{{0,80}})\Z"
+)
+"""What a chunk of a key block may end with if the block ends in the next one: no more, for the rest is the secret."""
 
 
 class StreamTail(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -299,6 +299,7 @@ TOKENS: tuple[TokenKind, ...] = (
 _SHAPES: tuple[tuple[str, str, str], ...] = (
     # A name, a pattern whose first group is the secret, the source.
     ("aws-secret", r"\b(?:AKIA|ASIA)[A-Z0-9]{12,20}[\s,:;|/\"']{1,4}([A-Za-z0-9/+]{40})", "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html"),
+    ("aws-signature", r"(?i:\bX-Amz-Signature\s*[=:]\s*)([0-9A-Fa-f]{6,})", "https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html"),
     ("webhook", r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_+%-]+)", "https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks"),
     ("webhook", r"discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/([0-9]+/?[A-Za-z0-9_-]*)", "https://discord.com/developers/docs/resources/webhook"),
     ("webhook", r"webhook\.office(?:365)?\.com/webhookb2/([^\s\"'`<>]+)", "https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/"),
