@@ -6,6 +6,7 @@ import msgspec
 
 LANGUAGES = (
     "awk",
+    "dialogue",
     "ed",
     "javascript",
     "justfile",

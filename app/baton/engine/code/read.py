@@ -6,6 +6,7 @@ from baton.engine.code.effects import Table
 from baton.engine.code.evaluate import Evaluator
 from baton.engine.code.languages import (
     awk,
+    dialogues,
     javascript,
     literal_calls,
     perl,
@@ -40,6 +41,7 @@ _SCANNED: dict[str, Callable[[str], Code]] = {
     "awk": awk.read,
     "sed": sed.read,
     **literal_calls.READERS,
+    "dialogue": dialogues.read_dialogue,
     "ed": sed.read_ed,
     "justfile": task_files.read_justfile,
     "lisp": unparsed.read_lisp,

@@ -88,6 +88,8 @@ class Interpreters:
             pass  # read by `code`
         elif runs.stdin == "crontab" and source.script is not None:
             scripts.append([Word(_WHEN.sub("", word.text)) for word in source.script])
+        elif runs.stdin == "dialogue":
+            pass  # what is not in the line is data, as far as anybody can tell: a dump that is loaded
         elif runs.stdin:
             hidden = runs.stdin == "script"
             self.listing.sinks.append((index, source))
@@ -119,7 +121,7 @@ class Interpreters:
             text, language = self.task_file(use, use.entry.files, place)
         if text is not None and language in LANGUAGES:
             runs = msgspec.structs.replace(runs, stdin=language)
-        elif not runs.code and runs.stdin not in LANGUAGES:
+        elif not runs.code and (runs.stdin not in LANGUAGES or _is_data(runs, place.input)):
             return None
         else:
             text = code_of(runs, place.input)
@@ -148,6 +150,11 @@ def read(runs: RunTargets, words: list[Word], text: ScriptText, count: int) -> C
     if count > MAX_TEXTS:
         return Code(unread=f"over {MAX_TEXTS} texts of code")
     return read_code(runs.language if runs.code else runs.stdin, "\n".join([text.as_code(word) for word in words]))
+
+
+def _is_data(runs: RunTargets, source: StdinSource | None) -> bool:
+    """Return whether a program that can be told to run commands reads what is not in the line."""
+    return runs.stdin == "dialogue" and not has_literal_text(code_of(runs, source))
 
 
 def paths(code: Code) -> list[str]:
