@@ -79,6 +79,7 @@ def tested():
     return found.union(*(imports(path) for path in SOURCES if path.stem == "feature" and module(path) in found))
 
 
+@pytest.mark.slow("reads all modules and tests")
 def test_every_store_is_tested_on_both_databases(tested):
     named = [path for path in SOURCES if path.stem.endswith("store") or path.parent.name == "stores"]
     stores = [path for path in named if "sqlalchemy" in imports(path)]

@@ -32,6 +32,8 @@ PATIENCE = 5
 """A mutant may take this many times as long as the same tests without one, and START_S; then it hangs, and is killed."""
 START_S = 60
 NAMED = "named"
+WITH_SLOW_ONES = ("-m", "not e2e and not image")
+"""The test of a mutant with a name is run in all its cases: the one that notices may be left to `make test-all`."""
 WHERE = "import baton.main; print(baton.main.__file__)"
 
 _times = count(1)
@@ -116,7 +118,8 @@ def named() -> dict[Mutant, str]:
         if text.count(one["text"]) != 1:
             raise SystemExit(f"named.yaml: the text of `{one['name']}` must stand once in {one['file']}")
         code = text.replace(one["text"], one["mutant"])
-        found[Mutant(one["file"], NAMED, one["text"], one["mutant"], code, (one["test"],))] = one["name"]
+        tests = (one["test"], *WITH_SLOW_ONES)
+        found[Mutant(one["file"], NAMED, one["text"], one["mutant"], code, tests)] = one["name"]
     return found
 
 

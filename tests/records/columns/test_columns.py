@@ -199,6 +199,7 @@ async def a_persons_deletion(database, stored):
     assert await retention_store.remove_decisions_of(database, "default", "u1") == 16
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("change", [late_record, late_outcome, retention, a_persons_deletion])
 async def test_what_changes_later_is_counted_at_once(database, change):
     stored = week()

@@ -77,6 +77,7 @@ async def retention(database, stored):
     assert await retention_store.purge_decisions(database, "default", NOON + 2.5 * HOUR) == 26
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("change", [late_record, late_outcome, retention, a_persons_deletion])
 async def test_what_changes_later_is_counted_at_once(database, change):
     stored = days()

@@ -3,7 +3,7 @@
 import pytest
 
 from baton.engine.call.verdict import RuleHit, Verdict
-from baton.records.pipeline.counters import BUCKETS_MS, MOST_REFUSED, MOST_RULES, Counters
+from baton.records.pipeline.counters import BUCKETS_MS, MOST_REFUSED, MOST_RULES, MOST_VERSIONS, Counters
 from baton.records.pipeline.decision import Decision, ModeInForce
 
 
@@ -47,6 +47,18 @@ def test_beyond_a_thousand_refused_all_others_are_one():
         counters.token_refused(f"token {number}")
     counters.token_refused("token 0")
     assert (counters.refused["others"], counters.refused["token 0"]) == (2, 2)
+
+
+def test_beyond_two_hundred_versions_of_clients_all_others_of_a_client_are_one():
+    counters = Counters()
+    for number in range(MOST_VERSIONS + 2):
+        counters.disobeyed("codex", f"1.{number}", "ran_anyway")
+    counters.disobeyed("codex", "1.0", "ran_anyway")
+    counters.disobeyed("gemini", "", "ran_anyway")
+    assert counters.outcomes["codex", "others", "ran_anyway"] == 2
+    assert counters.outcomes["codex", "1.0", "ran_anyway"] == 2
+    assert counters.outcomes["codex", f"1.{MOST_VERSIONS - 1}", "ran_anyway"] == 1
+    assert counters.outcomes["gemini", "others", "ran_anyway"] == 1
 
 
 def test_what_was_missing_is_counted_by_its_cause():

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import insert
 
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
@@ -16,6 +17,7 @@ from baton.records.replay import rule_hits_store
 from baton.records.replay.api import ReplayBody
 from baton.records.replay.period import Period
 from baton.records.replay.service import Replay, Summary
+from baton.records.review.wrong_blocks.store import WrongBlockRow
 from tests.support.records import record
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -50,6 +52,30 @@ async def test_a_replay_without_the_database_says_so(no_database):
 
 def at(moment, **fields):
     return record(at=moment, **fields)
+
+
+def wrong_block(number, rule, **fields):
+    given = {
+        "id": str(number), "organisation": "default", "team": "web", "decision_id": str(number), "rule": rule, "user": "ann", "comment": "",
+        "at": NOON, "state": "open", "answer": "", "resolved_by": "", "resolved_at": None, "version": 1,
+    }  # fmt: skip
+    return given | fields
+
+
+async def test_reports_are_counted_by_rule_within_the_period_and_the_scope(database):
+    rows = [
+        wrong_block(1, "a/b"),
+        wrong_block(2, "a/b", user="bob"),
+        wrong_block(3, "a/c"),
+        wrong_block(4, "a/b", at=NOON - DAY),
+        wrong_block(5, "a/b", at=NOON + DAY),
+        wrong_block(6, "a/b", organisation="another"),
+    ]
+    async with database.transaction() as connection:
+        await connection.execute(insert(WrongBlockRow.__table__), rows)
+    period = Period(since=NOON, until=NOON + DAY)
+    assert await rule_hits_store.reports(database, "default", RowScope(), period) == {"a/b": 2, "a/c": 1}
+    assert await rule_hits_store.reports(database, "default", RowScope(user="bob"), period) == {"a/b": 1}
 
 
 async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
