@@ -16,7 +16,7 @@ _RUNS = re.compile(
 
 def read_dialogue(text: str) -> Code:
     """Read the lines of a dialogue; what they do beside is in a language that is not read."""
-    found = [next(filter(None, match.groups())) for match in _RUNS.finditer(text)]
+    found = [next(filter(None, match.groups())).strip("\"'") for match in _RUNS.finditer(text)]
     return Code(
         runs=tuple(dict.fromkeys(Run(script=command) for command in found[:MAX_COMMANDS])),
         unread="statements" if len(found) <= MAX_COMMANDS else "too many commands",

@@ -1,6 +1,7 @@
 """The texts that a line makes itself: what it writes into files, and what its commands and substitutions print."""
 
 import posixpath
+import re
 
 from baton.engine.shell.expansion import outputs
 from baton.engine.shell.expansion.scripts import Position
@@ -9,6 +10,10 @@ from baton.engine.shell.expansion.words import EXPANSION, QUOTED, Word
 from baton.engine.shell.programs.arguments import FROM_FILE
 from baton.engine.shell.programs.redirects import Redirects
 from baton.engine.shell.tables import classify
+
+_PROGRAM = re.compile(r"(?:/[\w.-]+)*/s?bin/([\w.+-]+)")
+"""An installed program, by its path."""
+_NAME = re.compile(r"[\w.+-]+")
 
 
 class Texts:
@@ -35,7 +40,7 @@ class Texts:
                 self.files[path] = [*before, *printed, *end]
 
     def keep_copies(self, use: classify.Invocation, place: Position) -> None:
-        """Remember the text of files that `tee`, `cp`, `mv` and the like write."""
+        """Remember the text of files that `tee`, `cp`, `mv` and the like write, and which program a copy is one of."""
         words = self.filled([use.words[at] for at in use.operands], place)
         if use.name == "tee":
             text = place.input.script if place.input is not None else None
@@ -44,7 +49,8 @@ class Texts:
             text = place.input.script if place.input is not None else None
             targets = [Word(word.text[3:]) for word in words if word.text.startswith("of=")]
         elif len(words) > 1:
-            text, targets = self.of_file(words[0], place), words[1:2]
+            made = use.words[use.operands[0]].dynamic
+            text, targets = self.of_file(words[0], place) or _passed_on(words[0], made=made), words[1:2]
         else:
             return
         for target in targets:
@@ -123,3 +129,13 @@ class Texts:
 
 def _joined(base: str | None, path: str) -> str:
     return path if base is None else posixpath.normpath(posixpath.join(base, path))
+
+
+def _passed_on(source: Word, *, made: bool) -> list[Word] | None:
+    """Return a script that does what a copy of an installed program does; None where the source is no such program.
+
+    `made` is True for a name that the line has made: of `$(which rm)` only `rm` is known.
+    """
+    found = _PROGRAM.fullmatch(source.text)
+    name = found[1] if found else source.text if made and _NAME.fullmatch(source.text) else ""
+    return [Word(f'{name} "$@"')] if name else None
