@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from baton.context.enrichment.handler import Enrichment
 from baton.context.enrichment.service import Enricher
 from baton.engine.call.principal import Principal
@@ -11,6 +13,12 @@ from baton.route.pipeline.context import Assemble, Detect
 from baton.route.pipeline.enrich import Enrich
 from baton.route.prompt import Prompt
 from tests.support.routing import pipeline
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    """Let the stage take its time on a busy machine: whether it is late is another test's matter."""
+    monkeypatch.setattr(Enrich, "budget_s", 60.0)
 
 
 class Handler:
