@@ -1,6 +1,11 @@
-"""Results of external evaluations that come over Kafka, on librdkafka's mock cluster over TCP. No real broker is tried."""
+"""Results of external evaluations that come over Kafka, on librdkafka's mock cluster over TCP. No real broker is tried.
+
+Nor are two consumers at once: of two that join its group together, the mock cluster refuses the follower whose request
+comes after the leader's ("Invalid request"), and the group gets no assignment for the 45 s of a session.
+"""
 
 import asyncio
+import contextlib
 import json
 import logging
 
@@ -8,6 +13,7 @@ import pytest
 
 from baton.context.compliance import kafka_inbox, service
 from baton.context.compliance.kafka_inbox import KafkaComplianceInbox
+from baton.events.sinks.kafka import client_settings
 from baton.events.topics import full_names
 from tests.context.compliance.test_inbox import request, result
 from tests.context.compliance.test_service import Server
@@ -31,25 +37,24 @@ def brokers():
     del owner
 
 
-@pytest.fixture
-async def inboxes(server, brokers):
-    """Two servers' inboxes, which work until the test ends."""
+@contextlib.asynccontextmanager
+async def inbox(server, brokers):
+    """A server's inbox, at work."""
     stop = asyncio.Event()
-    url = f"kafka://{brokers}"
-    tasks = [
-        asyncio.create_task(KafkaComplianceInbox(url, TOPIC, server.compliance, organisation="default").run(stop))
-        for _ in range(2)
-    ]
-    yield
-    stop.set()
-    await asyncio.gather(*tasks)
+    inbox = KafkaComplianceInbox(f"kafka://{brokers}", TOPIC, server.compliance, organisation="default")
+    task = asyncio.create_task(inbox.run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
 
 
 async def send(brokers, *contents):
-    """Produce as an evaluator of another language would."""
+    """Produce as an evaluator of another language would; one partition, since only there messages keep their order."""
     producer = confluent_kafka.Producer({"bootstrap.servers": brokers, "log_level": 0})
     for one in contents:
-        producer.produce(TOPIC, one if isinstance(one, bytes) else json.dumps(one).encode())
+        producer.produce(TOPIC, one if isinstance(one, bytes) else json.dumps(one).encode(), partition=0)
     assert await asyncio.to_thread(producer.flush, 30) == 0
 
 
@@ -60,27 +65,43 @@ async def advised(server, session):
     return found
 
 
-async def test_a_result_becomes_an_advisory_once_whatever_came_before_it(server, brokers, inboxes):
+async def test_a_result_becomes_an_advisory_once_whatever_came_before_it(server, brokers):
     pattern = await server.store.add("Name things well")
-    for session, wrapped in (("s1", True), ("s2", False)):
-        found = result(await request(server, session), pattern)
-        good = {"source": "/acme/judge", "data": found} if wrapped else found
-        await send(brokers, b"no json", {"correlation_id": "unknown", "violations": []}, good, good)
-        assert "say what it holds" in await advised(server, session)
-    # Messages of one partition are taken in their order: with the last one taken, the doubled ones are.
-    last = result(await request(server, "s3"), pattern)
-    await send(brokers, last)
-    await advised(server, "s3")
+    async with inbox(server, brokers):
+        for session, wrapped in (("s1", True), ("s2", False)):
+            found = result(await request(server, session), pattern)
+            good = {"source": "/acme/judge", "data": found} if wrapped else found
+            await send(brokers, b"no json", {"correlation_id": "unknown", "violations": []}, good, good)
+            assert "say what it holds" in await advised(server, session)
+        # Messages of one partition are taken in their order: with the last one taken, the doubled ones are.
+        await send(brokers, result(await request(server, "s3"), pattern))
+        await advised(server, "s3")
     assert await server.advised("s1") == await server.advised("s2") == ""
 
 
+@pytest.mark.slow("each consumer waits three seconds for others of its group")
+async def test_a_server_goes_on_where_another_one_stopped(server, brokers, caplog, monkeypatch):
+    # The mock cluster takes no goodbye: it waits until the session of the first consumer is over.
+    quick = client_settings(f"kafka://{brokers}") | {"session.timeout.ms": 3000, "heartbeat.interval.ms": 1000}
+    monkeypatch.setattr(kafka_inbox, "client_settings", lambda url: quick)
+    pattern = await server.store.add("Name things well")
+    for session in ("s1", "s2"):
+        found = result(await request(server, session), pattern)
+        async with inbox(server, brokers):
+            await send(brokers, session.encode(), found)
+            assert "say what it holds" in await advised(server, session)
+    unread = [one for one in caplog.messages if "cannot be read: JSON" in one]
+    assert len(unread) == 2, unread
+
+
 @pytest.mark.slow("waits for what does not come")
-async def test_what_baton_itself_sent_there_does_not_answer_the_request(server, brokers, inboxes):
+async def test_what_baton_itself_sent_there_does_not_answer_the_request(server, brokers):
     pattern = await server.store.add("Name things well")
     asked = await request(server, "s")
     own = {"source": "/baton/default", "data": {"correlation_id": asked.correlation_id, "violations": []}}
-    await send(brokers, own, result(asked, pattern))
-    assert "say what it holds" in await advised(server, "s")
+    async with inbox(server, brokers):
+        await send(brokers, own, result(asked, pattern))
+        assert "say what it holds" in await advised(server, "s")
 
 
 async def test_results_wait_while_redis_is_away(server, monkeypatch):
