@@ -38,6 +38,7 @@ pytest_plugins = [
     "tests.support.shuffle",
     "tests.support.second_chance",
     "tests.support.brief_reports",
+    "tests.support.watch",
     "tests.support.both_databases",
     "tests.support.matrices",
     "tests.support.fixtures.server",

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import httpx2
 import msgspec
 
+from baton.shared.client_tls import client_tls, no_tls
 from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
 
 WAIT_S = 20
@@ -148,7 +149,7 @@ class Server:
             timeout=_TIMEOUT_S,
             limits=_LIMITS,
             trust_env=urlsplit(link.url).hostname not in LOOPBACK,
-            verify=ssl.create_default_context(cafile=link.ca_file) if link.ca_file else True,
+            verify=ssl.create_default_context(cafile=link.ca_file) if link.ca_file else client_tls(link.url),
         )
         self._base = f"/runners/{runner_id}"
 
@@ -182,7 +183,7 @@ class Server:
                 base_url="http://localhost",
                 headers=self._client.headers,
                 timeout=_TIMEOUT_S,
-                transport=httpx2.AsyncHTTPTransport(uds=str(self._socket), limits=_LIMITS),
+                transport=httpx2.AsyncHTTPTransport(uds=str(self._socket), limits=_LIMITS, verify=no_tls()),
             )
         return self._over_socket or self._client
 

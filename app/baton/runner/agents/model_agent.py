@@ -21,6 +21,8 @@ from acp.schema import (
     Usage,
 )
 
+from baton.shared.client_tls import client_tls
+
 CONNECT_S = 10.0
 SILENCE_S = 120.0
 """Longest silence of the endpoint, in seconds; how long an answer takes in all is the runner's to bound."""
@@ -141,7 +143,7 @@ class ModelAgent:
             body["reasoning_effort"] = self._effort
         timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
         async with (
-            httpx2.AsyncClient(timeout=timeout, headers=self._headers) as http,
+            httpx2.AsyncClient(timeout=timeout, headers=self._headers, verify=client_tls(self._url)) as http,
             http.stream("POST", self._url, json=body) as answer,
         ):
             if not answer.is_success:
