@@ -45,6 +45,7 @@ def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, proje
         case "session":
             if not id:
                 raise Invalid("id", "is missing; scope `session` needs the session's id")
+            # Whoever reaches everybody need not say whose session it is.
             user = _user(caller, users, user if reach == "organisation" else user or own.user)
             return Target(scope=scope, id=id, user=user, project=caller.project)
         case "user":

@@ -92,6 +92,7 @@ async def _sessions(database: Database, organisation: str) -> list[list[Record]]
             if not one.user.startswith(DEMO) and not one.session_id.startswith(DEMO):
                 raise NotDemonstrationError("the database holds decisions that are not the demonstration's")
             if one.user.startswith(DEMO):
+                # Rows of a list come without the prompt.
                 whole = await decisions.get(database, organisation, one.id) if one.event == "UserPromptSubmit" else one
                 found.append(whole or one)
         if not cursor:

@@ -156,6 +156,7 @@ def _named(path: Path, providers: Mapping[str, Provider]) -> dict[str, Provider]
             raise ConfigError(
                 f"`{path}`: provider `{text}` may hold only letters, digits, `_`, `-` and `.`, at most 64"
             )
+        # `Codex` and `codex` are one name.
         if name in found:
             raise ConfigError(f"`{path}`: provider `{name}` stands twice")
         known = ACP_AGENTS.get(name)

@@ -105,6 +105,7 @@ def tree_of(
                 usd=_price(spawn, prices) if spawn else None,
             )
         )
+    # Agents that never called a tool are shown as well: they ran, and cost.
     for silent in chain.from_iterable(waiting.values()):
         at = moment_of(silent.id)
         found.append(

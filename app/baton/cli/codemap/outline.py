@@ -173,6 +173,7 @@ def _of_python(body: list[ast.stmt], within: str, depth: int = 0) -> Iterator[Sy
                 if isinstance(target, ast.Name) and target.id.isupper():
                     yield Symbol(target.id, "constant", node.lineno)
         elif isinstance(node, ast.If | ast.Try) and depth < DEEPEST:
+            # Names under `if TYPE_CHECKING:` or in a `try:` are the module's own; an `else` mostly says the same ones again.
             yield from _of_python(node.body, within, depth + 1)
 
 
@@ -184,7 +185,9 @@ def _of_tree(node: Node, within: str, depth: int) -> Iterator[Symbol]:
             yield Symbol(name, "method" if kind == "function" and within else kind, child.start_point[0] + 1, within)
         elif child.type == "variable_declarator" and _is_function(child.child_by_field_name("value")):
             yield Symbol(_text(child.child_by_field_name("name")), "function", child.start_point[0] + 1, within)
+            # What stands inside of `const name = () => …` is its own business, as in a function that is declared.
             continue
+        # Each level takes two steps of the tree: the class, and the body that holds its members.
         if depth < 2 * DEEPEST and (not kind or kind in _HOLDERS):
             yield from _of_tree(child, name if kind in _HOLDERS and name else within, depth + 1)
 
@@ -206,6 +209,8 @@ def _of_lines(text: str) -> Iterator[Symbol]:
         for pattern, kind in _LINES:
             found = pattern.match(line)
             if found:
+                # Without a grammar only the indent tells what belongs to a class. What is nested in a later function is taken for
+                # a method; a search finds it all the same.
                 within = holder if holder and depth > indent else ""
                 yield Symbol(found[1], "method" if kind == "function" and within else kind, number, within)
                 if kind in _HOLDERS and not within:

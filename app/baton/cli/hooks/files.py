@@ -87,6 +87,7 @@ def targets(
     for name in EVENTS:
         for one in ("user", "project") if scope is None else (scope,):
             path = files[name, one]
+            # In the home folder the project's file is the user's own: it is listed once, unless somebody asks for that scope.
             if client in {None, name} and (scope or one == "user" or path != files[name, "user"]):
                 yield Target(client=name, scope=one, path=path)
 

@@ -166,6 +166,7 @@ class CodeIndex:
         known = False
         if "/" in lower or is_identifier:
             fitting = self._paths(lower)
+            # Shared out: a name that fits many files says little of each.
             for number in fitting:
                 look.scores[number] += (PATH if "/" in lower or "." in lower else IDENTIFIER) / len(fitting)
             known = bool(fitting)
@@ -173,6 +174,7 @@ class CodeIndex:
         places = self._names.get(name, ())
         if len(name) < _SHORTEST_PART or not places or len(places) > MOST_POSTINGS:
             return known
+        # `get` or `for` as plain words of a prompt name no symbol.
         if not is_identifier and (name in _COMMON or is_stop_word(name)):
             return known
         for number, place in places:

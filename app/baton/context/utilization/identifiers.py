@@ -67,6 +67,7 @@ def _names(text: str, *, every: bool) -> Iterator[str]:
         last = path.rpartition("/")[2]
         if _FILE.search(last):
             folder = path.rpartition("/")[0].rpartition("/")[2]
+            # `index.ts` alone is a file of every package; its folder tells which.
             whole = f"{folder}/{last}" if last in _EVERYWHERE and folder else last
             if _SHORTEST <= len(whole) <= LONGEST:
                 yield whole.lower()

@@ -111,6 +111,8 @@ def check_served(new: JobSpec, usable: Sequence[Runner], before: Job | None) -> 
     if new.provider not in providers:
         said = f"is `{new.provider}`, which no runner of yours serves ({served(usable)}){hint}"
         raise Invalid("provider", said, providers)
+    # First whether anybody has the workspace at all, then whether one who has it serves the agent: the error names the nearer
+    # mistake.
     aliases = {alias for one in usable for alias in one.workspaces}
     if new.workspace and new.workspace not in aliases:
         raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", sorted(aliases))

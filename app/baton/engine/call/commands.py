@@ -97,6 +97,7 @@ def _lines(tool: str, holder: Mapping[str, Any]) -> Iterator[str]:
         name = key.lower()
         if name in _LINES or name in ("argv", "exec"):
             line = _line(value, lines=name in ("commands", "cmds"))
+            # An editor's `command` is one of its own words, such as `view`. `args` beside a `command` are its arguments.
             if line and line not in _EDITOR_WORDS:
                 yield f"{line} {_arguments(holder)}".rstrip() if name in ("command", "cmd") else line
         elif name in _SCRIPTS and isinstance(value, str) and value:
@@ -134,6 +135,7 @@ def _script(words: list[str], holder: Mapping[str, Any], name: str, text: str) -
     if name == "new_source" and holder.get("cell_type") == "markdown":
         return ""
     runner = _RUNNERS.get(said)
+    # A browser or a database runs it elsewhere, unless the call names a language of this machine.
     if runner is None and not _ELSEWHERE.isdisjoint(words):
         return ""
     if runner is None:
@@ -144,9 +146,11 @@ def _script(words: list[str], holder: Mapping[str, Any], name: str, text: str) -
         runner = "python3"
     if runner is None:
         return ""
+    # The text is a shell line itself.
     if runner == "":
         return text
     escapes, code = _notebook_lines(text) if runner == "python3" else ([], text)
+    # The mark must not stand in the code: what follows it would be read as shell.
     end = "END"
     while end in code:
         end += "_"

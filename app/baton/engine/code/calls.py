@@ -58,11 +58,13 @@ def _idle(state: State, call: Arguments) -> Value:
 
 
 def _write(state: State, call: Arguments) -> Value:
+    # A function among the arguments is called: `fs.writeFile(path, data, () => …)`.
     state.callbacks(call.args, call.named, None)
     if call.effect.word == "urls" and any(_URL.match(text) for text in texts(call.at(0))):
         state.network = True
     for at in call.effect.at or (0,):
         value = call.at(at)
+        # `File.delete(a, b)`: every argument from here on is a path.
         if call.effect.word == "each":
             flat = [value, *call.args[at + 1 :]]
             every = [item for one in flat for item in (one if isinstance(one, list) else [one])]
@@ -84,12 +86,15 @@ def _open(state: State, call: Arguments) -> Value:
     if call.effect.word == "urls" and any(_URL.match(text) for text in path):
         state.network = True
         return Thing("download")
+    # Ruby and Perl start the program behind a `|`.
     if call.effect.word == "urls" and any(text.lstrip().startswith("|") for text in path):
         for text in path:
             state.script((text.lstrip()[1:],), call.named)
         return None
+    # PHP's own streams are no files.
     path = tuple([text for text in path if not text.startswith("php://")])
     if mode is None:
+        # Without a mode a file is read; one that is there and has no known value may be for writing.
         given = len(call.args) > mode_at
         if given:
             state.cannot_tell("a file is opened in a way that is not known")
@@ -205,6 +210,7 @@ def _exec(state: State, call: Arguments) -> Value:
     else:
         given = named.get("args")
         words = listed[0] if listed else given if isinstance(given, list) else [None] if None in after[:1] else []
+    # Node's `shell: true` joins the words to a line, and what they hold is the shell's again.
     if shell is not None and shell not in (("false",), ("False",)):
         state.script(values.join([texts(value) for value in (program, *words)], " "), named)
     else:

@@ -94,6 +94,7 @@ class Evaluator(State):
             constant = self.table.constants.get(path)
             if constant is not None:
                 return (constant,)
+            # `process.env.HOME` is what the table lists as `process.env[]`, with the name as the key.
             effect = self.table.find(f"{of.path}[]") if self.table.find(path) is None else None
             return CALLS[effect.verb](self, Arguments(effect, [(name,)], {})) if effect else Ref(path)
         if isinstance(of, dict):
@@ -251,6 +252,7 @@ class Evaluator(State):
         of, key = self.value(node.of), texts(self.value(node.key))
         name = key[0]
         if isinstance(of, Thing):
+            # A part of what was downloaded, or came in as input, is so too.
             return of if of.kind in TAINTED else None
         if isinstance(of, Ref):
             effect = self.table.find(f"{of.path}[]")

@@ -75,6 +75,7 @@ def _append(state: State, call: Arguments) -> Value:
 def _format(state: State, call: Arguments) -> Value:
     """Fill a pattern with arguments (`fill`), join a list (`join`), or replace a part (`replace`)."""
     if call.effect.word == "join":
+        # Python's `glue.join(list)`; JavaScript and Ruby have it the other way round.
         glue, listed = (
             (call.receiver, call.args[0] if call.args else None)
             if call.effect.at
@@ -91,6 +92,7 @@ def _format(state: State, call: Arguments) -> Value:
         return _format(state, Arguments(Effect("format", (), word), call.args[:1], {}, call.args[1]))
     if call.effect.word == "replace":
         found = [texts(value) for value in (call.receiver, *call.args[:2])]
+        # With a pattern or a function in the place of a text, what comes out is not known.
         if len(found) != 3 or any(len(one) != 1 or not is_known(one[0]) for one in found):  # noqa: PLR2004
             state.callbacks(call.args, call.named, None)
             return call.receiver if isinstance(call.receiver, Thing) else None
@@ -98,6 +100,7 @@ def _format(state: State, call: Arguments) -> Value:
     if call.effect.word == "split":
         one = texts(call.receiver)
         mark = texts(call.args[0])[0] if call.args else None
+        # Languages differ about an empty mark.
         if len(one) != 1 or not is_known(one[0]) or mark == "":
             return None
         return [(piece,) for piece in one[0].split(mark)[: values.MOST]]

@@ -29,6 +29,7 @@ def denied_suggestions(policies: PolicySet, above: PolicySet | None = None) -> I
                 "prompt": suggestion.prompt or "…",
                 "description": "suggested",
             }
+            # A client has only one of these tools, so none of them may be refused.
             for tool in policies.config.agent_tools:
                 call = ToolCall(client="lint", session_id="lint", tool_name=tool, tool_input=tool_input)
                 verdict = evaluate(policies, Facts(call=call, level="strict"))

@@ -233,6 +233,7 @@ def _check_places(parsed: PolicyFiles) -> None:
         for index, glob in enumerate(globs):
             if wrong := wrong_glob(glob):
                 parsed.report(parsed.config_file, (*at, name, index), f"`{glob[:LONGEST_GLOB]}` {wrong}")
+    # Items of lists that are no texts are conditions on programs, and those may name places.
     for name, items in parsed.own.lists.items():
         _check_place_names(
             parsed, parsed.config_file, [item for item in items if not isinstance(item, str)], ("lists", name)
@@ -248,6 +249,7 @@ def _check_place_names(parsed: PolicyFiles, source: str, conditions: Any, at: tu
         if isinstance(value, list):
             waiting += value
         elif isinstance(value, dict):
+            # `input` holds a tool's own keys, which may be called `places`, too.
             waiting += [inner for key, inner in value.items() if key != "input"]
             for key in _PLACE_KEYS.intersection(value):
                 for name in [value[key]] if isinstance(value[key], str) else value[key]:

@@ -66,6 +66,7 @@ def translate(glob: str, star: str) -> str:
             out.append("." if star == ".*" else "[^/]")
             at += 1
         elif char == "[":
+            # A `]` that comes first is one of the characters, as in a shell.
             end = glob.find("]", at + 2)
             if end < 0:
                 raise ValueError(f"`{glob}`: `[` is never closed; allowed: `[abc]`, `[!a-z]`")

@@ -157,6 +157,7 @@ def fit(path: str, data: Any, lines: Lines, kind: type[T], at: Path = ()) -> T:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         message = str(error)
+        # msgspec tells the place in its message alone: `… - at `$.rules[0].id``.
         found = _AT.search(message)
         steps = _steps(found.group(1)) if found else ()
         unknown = _UNKNOWN.match(message)

@@ -44,12 +44,14 @@ def _front_matter(path: str) -> list[bytes] | None:
             raw = file.readline()
             line = raw.removesuffix(b"\n").removesuffix(b"\r")
             if number == 0:
+                # Some editors put a byte order mark before the fence.
                 if not _FENCE.fullmatch(line.removeprefix(b"\xef\xbb\xbf")):
                     return None
                 continue
             if not raw or _FENCE.fullmatch(line):
                 break
             key = _KEY.match(line)
+            # A line without a key goes on with the value above it.
             if key and key[1] not in _SPEAKERS:
                 keep = key[1] in _KEPT
             if keep:

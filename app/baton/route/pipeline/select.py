@@ -141,6 +141,7 @@ class Select:
                 continue
             started = perf_counter()
             choice = await chooser.choose(prompt, candidates)
+            # No agent at all is an answer, too; one that was not on offer is none.
             counts = choice is not None and (not choice.agent or choice.agent in allowed)
             if tier == "model":
                 route.model_attempt = _attempt(choice, started, counts=counts)

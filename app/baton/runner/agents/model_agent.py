@@ -122,6 +122,7 @@ class ModelAgent:
             if event.error:
                 detail = event.error.get("message") if isinstance(event.error, dict) else event.error
                 raise httpx2.HTTPError(f"it answered with an error: {str(detail)[:LONGEST_ERROR]}")
+            # An endpoint that does not stream sends one event, with the whole message.
             part = (event.choices[0].delta or event.choices[0].message) if event.choices else None
             said = part.content if part else None
             if said and self._client is not None:

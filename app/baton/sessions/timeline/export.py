@@ -104,4 +104,5 @@ def _cells(item: TimelineItem) -> tuple[str, str, str, str]:
             what = "\n".join(filter(None, (record.tool, record.command, *record.paths)))
     rules = ", ".join(hit.id for hit in record.rules)
     became = " ".join(filter(None, (record.effect, record.outcome, rules)))
+    # That a call ran against a refusal, or failed, matters more than the verdict on it.
     return who, what.strip(), became, record.outcome if record.outcome in {"ran_anyway", "failed"} else record.effect

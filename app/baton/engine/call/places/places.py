@@ -123,6 +123,7 @@ class Locator:
         found: set[Place] = set()
         folder, project = _folder(cwd), _folder(root)
         protected = self._protected(installed, project)
+        # One spelling may lie inside of the project and another outside: the places of all of them count.
         for text in spellings(target) if "{" in target else (target,):
             path = resolve(text, base, cwd)
             if path.whole.startswith("/dev/") and not path.whole.startswith("/dev/shm/"):  # noqa: S108

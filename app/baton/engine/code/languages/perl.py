@@ -41,6 +41,7 @@ def without_here_documents(text: str) -> str | None:
             body = "\n".join([text.strip() if one[1] else text for text in lines[at:close]]) + "\n"
             at = close + 1
             bodies.append(_single_quoted(body) if one[3] is not None else _double_quoted(body))
+        # From the last to the first: what is put in moves all that stands behind it.
         for one, body in zip(reversed(opened), reversed(bodies), strict=True):
             line = line[: one.start()] + body + line[one.end() :]
         out.append(line)
@@ -184,6 +185,7 @@ class _Perl(Reader):
         right = self.field(node, "right")
         if left is not None and left.type == "variable_declaration":
             names = left.children_by_field_name("variable") or left.children_by_field_name("variables")
+            # `my ($a, $b) = @_`: the function's arguments, in their order.
             if self.text(node.child_by_field_name("right")) == "@_":
                 parts = [tree.Index(right, tree.Text(str(at))) for at in range(len(names))]
                 return tree.Group(
@@ -194,6 +196,7 @@ class _Perl(Reader):
         operator = self.text(node.child_by_field_name("operator"))
         if operator in {".=", "+="} and len(names) == 1:
             return tree.Assign((self.name(names[0]),), tree.Join([self.read(names[0]), right]))
+        # An array or a hash takes every value, also from a right side that is one call.
         if (len(names) == 1 and names[0].type in {"array", "hash"}) or (
             left is not None and self.text(left).startswith(("my @", "our @"))
         ):

@@ -59,6 +59,7 @@ def _read(language: str, text: str) -> Code:
     starts_processes = _STARTS_PROCESSES.search(text) is not None
     for group in _groups(_LITERALS[language], text):
         words = [literal for literal, _, _ in group if literal]
+        # Whether a text is a line or a program with arguments, only a parser could tell: both are judged.
         if starts_processes and words:
             runs += [Run(script=word) for word in words if " " in word]
             if " " not in words[0]:

@@ -91,6 +91,7 @@ def printf(form: str, values: list[str]) -> str:
             return unescaped(value) if found[2] == "b" else value[:1] if found[2] == "c" else value
 
         pieces.append(_FORMAT.sub(put, form))
+        # A format that takes no value is printed once, however many there are.
         if at >= len(values) or at == before:
             break
     return "".join(pieces)

@@ -175,6 +175,7 @@ class Filler:
             filling = _Filling(self, values, choice)
             made.append([field for word in words for field in filling.word(word)])
         written = [word.text for word in words]
+        # Where one of them is the command as it is written, that one must stay listed.
         changed = [one for one in made if one and [word.text for word in one] != written]
         self.whole = len(changed) == len(made)
         return changed
@@ -211,6 +212,7 @@ class _Filling:
 
     def word(self, word: Word) -> list[Word]:
         """Return the words that a word becomes."""
+        # Braces of a glob may still make several words of it, though it holds no variable.
         if not word.dynamic and not (word.globs and "{" in word.text):
             return [word]
         fields: list[list[tuple[str, int]]] = [[]]
@@ -239,6 +241,7 @@ class _Filling:
             if quoted:
                 fields[-1].append((item, kind | QUOTED))
                 continue
+            # A blank at an edge of a value ends the word on that side: with `x=' b'`, `a$x` is two words.
             if item[:1] and item[0] in self.blanks and fields[-1]:
                 fields.append([])
             pieces = [piece for piece in re.split(f"[{re.escape(self.blanks)}]+", item) if piece]
@@ -277,6 +280,7 @@ class _Filling:
         simple = _SIMPLE.match(text)
         if simple:
             return self._joined(self._variable(simple[1]), simple[1], quoted=quoted)
+        # The last argument of the script or function.
         if text == "${!#}":
             args = self.values.args
             return self._joined(args[-1] if args else None, text, quoted=quoted)
@@ -288,10 +292,12 @@ class _Filling:
             known = self._variable(name)
             return None if known is None or isinstance(known, Unknown) else str(len(known))
         if prefix == "!":
+            # `${!x}` is the variable whose name `x` holds.
             pointed = self._variable(name)
             if not isinstance(pointed, str) or isinstance(pointed, Unknown) or rest or not pointed.isidentifier():
                 return None
             name = pointed
+        # An element of an associative array is kept under its own name.
         named = self.values.get(f"{name}[{index}]") if index and not index.isdigit() else ()
         known = named[0] if named else self._element(self._variable(name), index, name)
         if rest:
@@ -341,6 +347,7 @@ class _Filling:
         if cut:
             start, length = int(cut[1]), None if cut[2] is None else int(cut[2])
             if isinstance(known, tuple) and name in _ARRAY_ALL:
+                # `${@:1}` begins with the first argument, `${@:0}` with the script's name, which is not among the values.
                 start = max(0, start - 1) if start >= 0 else start
             end = None if length is None else length if length < 0 else start + length
             return known[start:end] if start >= 0 else known[start:][: length if length is not None else None]

@@ -104,6 +104,7 @@ def _piece(node: Node, kind: str, src: bytes, word: Word) -> None:
             word.globs = True
         word.parts.append((_UNESCAPE.sub(r"\1", text) if "\\" in text else text, LITERAL))
     elif kind == "string":
+        # A parser that recovers from an error may end a string too early; the rest would be read as a command.
         if not _DOUBLE.match(raw):
             raise UnreadableError("a string that the parser may have cut wrongly")
         inner = [child for child in node.children if child.type not in ('"', "string_content")]

@@ -44,6 +44,7 @@ def _read(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
     names, array = _names(argv, _READ_OPTIONS)
     lines = _lines(place)
     if lines is None:
+        # Of the value only its origin is known: `curl … | while read x; do sh -c "$x"` runs a download.
         for name in names or ["REPLY"]:
             place.values.set(name, (Unknown(f"${name}"),))
             if place.input is not None and place.input.spans:

@@ -156,6 +156,7 @@ class Listing:
         program = self.programs[by] if by >= 0 else None
         if program is not None:
             self.written.note([write.target for write in writes], folder.base, by, program, place.input)
+            # What goes into such a file is a script, and what a network program puts there a download that runs.
             if place.input is not None and any(_RUN_LATER.search(write.target) for write in writes):
                 self.sinks.append((by, place.input))
             if "network" in program.categories and any(_RUN_LATER.search(write.target) for write in writes):

@@ -258,6 +258,7 @@ class Programs(ABC):
         categories: dict[Category, None] = {}
         self.meaning += 1
         for number, words in enumerate(made):
+            # Each variant starts where the first one did. If they end in several folders, the folder is not known after them.
             if number and place.folder.base != base:
                 last, place.folder.base = place.folder.base, base
             below = place.below(deeper=1)

@@ -96,6 +96,7 @@ class Texts:
             return [
                 word for one in found if one is not None for word in (*one, *([Word("\n")] if len(found) > 1 else []))
             ]
+        # `$(which rm)` is the program that it names.
         if name in {"command", "which", "type"} and use.operands:
             return [use.words[at] for at in use.operands]
         if name in outputs.SILENT:
@@ -107,6 +108,7 @@ class Texts:
         if place.input is None or place.input.script is None:
             return None
         text = self.input_text(place)
+        # A part of one line is taken for the line; which of several lines a filter lets through is found out below.
         if name in outputs.PASSES and (name in outputs.WHOLE or text is None or "\n" not in text.strip("\n")):
             return place.input.script
         made_text = None if text is None else outputs.filtered(name, use.words, text)

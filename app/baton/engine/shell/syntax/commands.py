@@ -124,6 +124,7 @@ class Commands(Assignments):
         """
         first = len(self.listing.programs)
         called = "" if argv[0].dynamic else argv[0].text
+        # `emit` moves the folder of a `cd`; a command that is followed once more starts here again.
         base = place.folder.base
         changes = _may_change(argv)
         given = tuple([self.given(word, place) for word in assigns]) if assigns else ()
@@ -220,6 +221,7 @@ class Commands(Assignments):
         at = node.start_byte
         for child in node.children:
             misreadings.no_comment(text.src, child)
+            # The grammar may skip what it does not understand: between words there must be blanks, and nothing but blanks.
             (misreadings.apart if argv else misreadings.within)(text.src, at, child.start_byte)
             at = child.end_byte
             if child.type == "variable_assignment":

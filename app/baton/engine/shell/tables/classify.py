@@ -78,6 +78,7 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
     if first.dynamic:
         found.name = _name_behind(first)
         entry = _entry(tables, first.text, found.name) if found.name else None
+    # A glob may stand for any program; `[` alone is the test.
     elif not (first.globs and first.text != "["):
         found.name = first.text.rpartition("/")[2].removesuffix(".exe")
         entry = _entry(tables, first.text, found.name)

@@ -49,6 +49,7 @@ class HeldVariables:
             if variable is not None and (not variable.of or use.name in variable.of):
                 yield from _used(variable, value)
             elif passes_on or (self.held.pairs and name.startswith(self.held.pairs)):
+                # `GIT_EDITOR=… sh -c 'git commit'`: kept until a program runs that reads it.
                 self._wait(text)
         if self.waiting:
             for name, value in list(self.waiting.items()):
@@ -140,6 +141,7 @@ def _settings(keys: KeyTable, use: Invocation, variables: HeldVariables) -> Iter
         elif words and "=" in words[0]:
             key, _, setting = words[0].partition("=")
             yield key, setting
+    # `GIT_CONFIG_KEY_0` names the key whose value `GIT_CONFIG_VALUE_0` holds.
     if keys.pairs and (variables.pairs or use.assigns):
         for name in [name for name in variables.pairs if name.startswith(keys.pairs[0])]:
             setting = variables.pairs.get(keys.pairs[1] + name[len(keys.pairs[0]) :], "")

@@ -264,6 +264,7 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
     if problems:
         return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
     any_glob = re.compile("|".join([f"(?:{glob(name).pattern})" for name in globs]) or r"(?!)")
+    # Of names the last entry counts, so of the globs that fit it must be the last one, too.
     tables = ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())), any_glob)
     return msgspec.structs.replace(tables, secrets=_with_values(secrets, tables), held=held)
 
@@ -425,6 +426,7 @@ class _Reader:
             values=tuple((option, Globs(globs)) for option, globs in raw.values.items()),
             operands=Globs(raw.operands) if raw.operands else None,
             first=Globs(raw.first) if raw.first else None,
+            # `2` is exactly two, `2+` two or more.
             count=(low, low if count and not count[2] else _MANY),
             assigns=Globs(raw.assigns) if raw.assigns else None,
             categories=None if raw.is_ is None else self.categories((*at, "is"), raw.is_),
@@ -470,6 +472,7 @@ class _Reader:
                     text = f"unknown place of code `{place}`" + did_you_mean(place, [*_CODES, "-c"])
                     self.report((*at, index, "code"), text)
             language = way.stdin if isinstance(way.stdin, str) else way.language
+            # A crontab is no language that code can be in, but its lines end in shell.
             if (language or way.code) and language not in (*LANGUAGES, "crontab"):
                 text = f"unknown language `{language}`" + did_you_mean(language, list(LANGUAGES))
                 self.report((*at, index), text)

@@ -204,6 +204,7 @@ def _between(way: Way, use: Invocation) -> RunTargets | None:
             start = index + 1
     if start and start < len(use.words):
         found.append(use.words[start:])
+    # `fd -x rm` puts the file behind the words where no `{}` says its place.
     if way.adds:
         found = [words if any("{" in word.text for word in words) else [*words, Word(way.adds)] for words in found]
     return RunTargets(commands=tuple([(words, ()) for words in found])) if found else None

@@ -153,6 +153,7 @@ def _words(data: bytes, start: int, after: int, most: int) -> list[tuple[int, in
     pattern = _WORD_IN_DOUBLE if quote == DOUBLE else _WORD_IN_SINGLE if quote == SINGLE else _WORD
     words: list[tuple[int, int]] = []
     at = after
+    # The words may be a list, as in JSON or Python: `["curl", "-u", "…"]`.
     listed = _LIST_GAP.match(data, at)
     if data[at : at + 1] in b"\"'" and listed is None and quote == "":
         at += 1
@@ -175,6 +176,7 @@ def _words(data: bytes, start: int, after: int, most: int) -> list[tuple[int, in
             break
         words.append(found.span())
         at = found.end()
+        # All else ends the command: `;`, `|`, a quote.
         if data[at : at + 1] not in (b" ", b"\t", b"\\", b"<", b">"):
             break
     return words

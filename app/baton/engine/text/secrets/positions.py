@@ -245,6 +245,7 @@ def headers(data: bytes) -> Iterator[SecretSpan]:
 def _authorizations(data: bytes) -> Iterator[SecretSpan]:
     for found in _AUTHORIZATION.finditer(data):
         scheme, value = (found[1] or b"").lower(), _text(found[2])
+        # `Authorization: this header …` is prose; a scheme tells a real one.
         if not scheme and (is_prose(value.split(" ")[0]) or not is_secret_value(value, "authorization", quoted=True)):
             continue
         if not is_secret_value(value, "authorization", literal=True):

@@ -149,6 +149,7 @@ def agent(match: AgentMatch, lists: Lists) -> Iterator[Check]:
     def is_call(context: Context) -> bool:
         if context.agent is None:
             return False
+        # For the rule's message, and for the explanations below.
         context.found["agent"] = context.agent.agent
         return True
 
