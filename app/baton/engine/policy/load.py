@@ -233,7 +233,6 @@ def _check_places(parsed: PolicyFiles) -> None:
         for index, glob in enumerate(globs):
             if wrong := wrong_glob(glob):
                 parsed.report(parsed.config_file, (*at, name, index), f"`{glob[:LONGEST_GLOB]}` {wrong}")
-    # Items of lists that are no texts are conditions on programs, and those may name places.
     for name, items in parsed.own.lists.items():
         _check_place_names(
             parsed, parsed.config_file, [item for item in items if not isinstance(item, str)], ("lists", name)

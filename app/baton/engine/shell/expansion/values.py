@@ -280,8 +280,7 @@ class _Filling:
         simple = _SIMPLE.match(text)
         if simple:
             return self._joined(self._variable(simple[1]), simple[1], quoted=quoted)
-        # The last argument of the script or function.
-        if text == "${!#}":
+        if text == "${!#}":  # the last argument of the script or function
             args = self.values.args
             return self._joined(args[-1] if args else None, text, quoted=quoted)
         found = _BRACED.match(text)
@@ -291,8 +290,7 @@ class _Filling:
         if prefix == "#":
             known = self._variable(name)
             return None if known is None or isinstance(known, Unknown) else str(len(known))
-        if prefix == "!":
-            # `${!x}` is the variable whose name `x` holds.
+        if prefix == "!":  # `${!x}` is the variable whose name `x` holds
             pointed = self._variable(name)
             if not isinstance(pointed, str) or isinstance(pointed, Unknown) or rest or not pointed.isidentifier():
                 return None
