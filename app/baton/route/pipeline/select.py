@@ -141,7 +141,7 @@ class Select:
                 continue
             started = perf_counter()
             choice = await chooser.choose(prompt, candidates)
-            # No agent at all is an answer, too; one that was not on offer is none.
+            # "No agent" is an answer, too; a name that was not on offer does not count.
             counts = choice is not None and (not choice.agent or choice.agent in allowed)
             if tier == "model":
                 route.model_attempt = _attempt(choice, started, counts=counts)
