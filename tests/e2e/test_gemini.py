@@ -40,6 +40,8 @@ def thinking(use: Use) -> Step:
 
 
 FINISHED = Use("complete_task", {"result": {"response": "sub done"}})
+FOUND = {"SummaryOfFindings": "s", "ExplorationTrace": [], "RelevantLocations": []}
+REPORTED = Use("complete_task", {"report": FOUND})
 
 
 def is_edited(stage: Stage) -> bool:
@@ -90,13 +92,20 @@ def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents_until_they_end
 
 
 def test_what_the_main_agent_does_beside_its_agents_is_its_own(strict):
-    calls = (invoke(), shell("echo main > main.txt"), invoke("codebase_investigator"))
+    beside = Use("invoke_agent", {"agent_name": "codebase_investigator", "prompt": "[[beside]] look"})
+    calls = (invoke(), shell("echo main > main.txt"), beside)
     played = strict.gemini(
-        {"main": [calls, "bye"], "sub": [lambda: thinking(shell("echo sub > sub.txt")), FINISHED, FINISHED]}
+        {
+            "main": [calls, "bye"],
+            "sub": [lambda: thinking(shell("echo sub > sub.txt")), FINISHED],
+            # A tool that it has: one that it lacks is refused by Gemini unasked, and its model's next request closes both.
+            "beside": [lambda: thinking(read(strict, "b.py")), REPORTED],
+        }
     )
     assert SWITCH_OFF in played.results()[1]
     assert not (strict.project / "main.txt").exists()
     assert (strict.project / "sub.txt").exists()
+    assert "Termination Reason: GOAL" in played.results()[2]
 
 
 def test_an_agent_that_never_started_exempts_nobody(strict):

@@ -158,6 +158,10 @@ CLIENTS = (
                 " agent's model is asked before it has made a call, and after an hour without a call. Without Redis none counts"
                 " as running, and the answer says `degraded: subagents`."
             ),
+            (
+                "A sub-agent whose first call Gemini refuses itself, such as a tool that it does not have, is held for the main agent"
+                " from then on, with those that run beside it: no hook tells it from a main agent that is back."
+            ),
             "It runs a project's hooks only in a trusted folder.",
         ),
     ),
