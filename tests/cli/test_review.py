@@ -54,7 +54,8 @@ def test_a_session_is_read_and_exported(baton, alice, tmp_path):
     alice.post("/pre-tool-use", json=session | {"tool_name": "Agent", "tool_input": agent})
     alice.put("/mode", json={"scope": "session", "id": "t1", "enabled": True, "level": "strict"})
     alice.post("/pre-tool-use", json=session | {"tool_name": "Bash", "tool_input": {"command": "ls \x1b[31m"}})
-    found = until(lambda: len(items := json.loads(baton("session", "timeline", "t1", "--json"))) == 3 and items)
+    until(lambda: len(alice.get("/sessions/t1/timeline").json().get("items", [])) == 3)
+    found = json.loads(baton("session", "timeline", "t1", "--json"))
     assert [one["kind"] for one in found] == ["spawn", "mode", "decision"]
     lines = baton("session", "timeline", "t1", "--kind", "spawn", "--kind", "mode").splitlines()
     assert ["Explore" in lines[1], "on, strict" in lines[2], len(lines)] == [True, True, 3]
