@@ -87,6 +87,8 @@ ROWS = [
     ("unparsed", 'File.rm_rf!("x")', ["remove x", "unread"]),
     ("unparsed", 'File.write!("x", "y z")', ["write x", "unread"]),
     ("unparsed", 'println("npm test")', ["unread"]),
+    ("unparsed", ":t map\n :! rm x", ["run rm x", "unread"]),
+    ("ed", ":%!sort\nsilent !rm x\n:w y", ["write y", "run sort", "run rm x"]),
     ("unparsed", 'system("rm x', ["run rm x", "unread"]),
     ("unparsed", 'system("rm x\\', ["run rm x", "unread"]),
     ("lisp", '(uiop:run-program "rm x")', ["run rm x", "unread"]),
@@ -131,6 +133,7 @@ def facts(code):
         text = model.as_written(run.script or " ".join(run.words))
         found.append(f"run {text}" + (f" in {run.folder}" if run.folder else ""))
     found += ["network"] if code.network else []
+    found += ["forks without end"] if code.forks_without_end else []
     found += ["runs network"] if code.runs_network else []
     found += ["runs input"] if code.runs_input else []
     return found + (["unread"] if code.unread else [])

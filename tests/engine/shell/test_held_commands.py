@@ -10,6 +10,7 @@ ls|rm|less|vim|true: read-only
 env: {is: read-only, runs: [{command: 0, assignments: true}]}
 export: read-only
 tar: {is: read-only, abbreviates: true, holds: [--to-command, {at: --checkpoint-action, find: "^exec=(.*)"}]}
+cc: {is: read-only, holds: [{at: -wrapper, runs: "{list}"}]}
 sh: {is: unknown, runs: [{script: -c, ends: true}, {stdin: true}]}
 box: {is: unknown, takes_two: [--bind], runs: [{command: 0}]}
 caps: {is: unknown, runs: [{after: "--", program: sh}]}
@@ -57,6 +58,7 @@ def programs(line):
         ("KEY_0=core.pager VALUE_0='rm x' git log", "rm x"),
         ("box --bind a b rm x", "rm x"),
         ("caps -- -c 'rm x'", "rm x"),
+        ("cc -wrapper 'rm,x y,$z' a.c", "rm x y $z"),
         ("sh -c 'rm x' --help", "rm x"),
     ],
 )

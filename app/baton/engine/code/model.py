@@ -78,8 +78,8 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     """What a text does, as far as it can be told.
 
     `reads` are the files that it reads by name, and the patterns of files that it looks for. `runs_network` is True if what comes from the network is executed: a download in `exec`, a shell on a socket.
-    `runs_input` is True if standard input is executed as code. `unread` is "" if the whole text is known to do nothing
-    else; otherwise it says what cannot be told.
+    `runs_input` is True if standard input is executed as code, `forks_without_end` if it is a fork bomb.
+    `unread` is "" if the whole text is known to do nothing else; otherwise it says what cannot be told.
     """
 
     writes: tuple[FileWrite, ...] = ()
@@ -88,4 +88,5 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     network: bool = False
     runs_network: bool = False
     runs_input: bool = False
+    forks_without_end: bool = False
     unread: str = ""

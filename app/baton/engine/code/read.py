@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from baton.engine.code.effects import Table
 from baton.engine.code.evaluate import Evaluator
+from baton.engine.code.fork_loops import forks_without_end
 from baton.engine.code.languages import (
     awk,
     dialogues,
@@ -62,16 +65,29 @@ def read(language: str, text: str) -> Code:
     if language == "perl" and "<<" in text:
         whole = perl.without_here_documents(text)
         if whole is None:
-            return literal_calls.read(language, text)
+            return _scanned(literal_calls.read(language, text), text)
         text = whole
     if language in _SCANNED:
-        return _SCANNED[language](text)
+        return _scanned(_SCANNED[language](text), text)
     if language not in _LANGUAGES:
         return Code(unread=f"{language} is not read")
     table, parse = _LANGUAGES[language]
-    evaluator = Evaluator(table, parse)
+    bombs: list[str] = []
+
+    def parsed(part: str) -> Sequence[Node]:
+        """Parse the text, or one that it executes as code."""
+        if forks_without_end(part):
+            bombs.append(part)
+        return parse(part)
+
+    evaluator = Evaluator(table, parsed)
     try:
-        evaluator.program(parse(text))
+        evaluator.program(parsed(text))
     except RecursionError:
         evaluator.cannot_tell("code that is nested too deep")
-    return evaluator.code()
+    code = evaluator.code()
+    return msgspec.structs.replace(code, forks_without_end=True) if bombs else code
+
+
+def _scanned(code: Code, text: str) -> Code:
+    return msgspec.structs.replace(code, forks_without_end=True) if forks_without_end(text) else code

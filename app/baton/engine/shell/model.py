@@ -92,7 +92,7 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
     `feeds` are pairs (source, sink) of indexes into `programs`: the sink interprets the source's output as a script
     (`curl … | sh`, `bash <(curl …)`, `eval "$(curl …)"`). A program whose code executes what it downloads, or gives a
     connection a shell, feeds itself. `exports` are `NAME=value` words that stand alone or follow `export`. `reads` are the
-    files of `< file` and those that code reads, as writes. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line
+    files of `< file` and those that code reads, as writes. `fork_bomb` is True if a function or a loop in code starts itself without end. `unparsed` is "" for a line
     that was read whole, otherwise the reason why not; the other fields are then empty or incomplete. `categories` are
     those of the programs that are no guesses.
     """

@@ -159,7 +159,7 @@ def _shell(walk: Walk) -> Shell:
         feeds=_feeds(walk) if walk.listing.sinks or walk.listing.run_downloads else (),
         exports=tuple(walk.exports),
         reads=tuple(walk.listing.reads),
-        fork_bomb=bool(walk.functions) and walk.calls.endless(),
+        fork_bomb=walk.listing.forks_without_end or (bool(walk.functions) and walk.calls.endless()),
     )
 
 

@@ -17,8 +17,8 @@ _PLAIN = frozenset("dDgGhHnNpPxzF={}lLqQ")
 _BLANKS = re.compile(r"[ \t]*")
 _BEFORE = re.compile(r"[ \t!]*")
 _CASE = re.compile(r"[IM]*")
-_ED_RUNS = re.compile(r"^[\d,.$%;+-]*(?:[erw]?[ \t]*)!([^\n]+)", re.MULTILINE)
-_ED_WRITES = re.compile(r"^[\d,.$%;+-]*wq?[ \t]+([^!\s][^\n]*)", re.MULTILINE)
+_ED_RUNS = re.compile(r"^[ \t]*:*[ \t]*(?:sil(?:ent)?!?[ \t]+)?[\d,.$%;+-]*(?:[erw]?[ \t]*)!([^\n]+)", re.MULTILINE)
+_ED_WRITES = re.compile(r"^[ \t]*:*[\d,.$%;+-]*wq?[ \t]+([^!\s][^\n]*)", re.MULTILINE)
 _NUMBER = re.compile(r"[ \t]*\d*")
 
 
@@ -132,7 +132,7 @@ class _Script:
 
 
 def read_ed(text: str) -> Code:
-    """Read a script of `ed`: the commands behind `!`, and the files that `w` names."""
+    """Read a script of `ed`, `ex` or `vim -es`: the commands behind `!`, and the files that `w` names."""
     found = [match[1] for match in _ED_RUNS.finditer(text)]
     writes = [FileWrite(match[1]) for match in _ED_WRITES.finditer(text)]
     return Code(

@@ -5,6 +5,7 @@ A text that names something that starts processes is taken to run its literals; 
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from baton.engine.code.languages.syntax import unescape
 from baton.engine.code.model import Code, FileWrite, Run
@@ -40,6 +41,8 @@ _WRITES = re.compile(
 _WRITTEN = re.compile(
     r"\)*\s*(?:\.\s*(?:write|append|setText|text\s*=|bytes\s*=|<<|mkdir|create)\w*|,\s*[\"':]?(?:w|a|write|append)\b|\s+:direction\s+:output)"
 )
+_TYPED = re.compile(r"^[ \t]*:![ \t]*([^\n]+)", re.MULTILINE)
+"""A command that is typed to the dialogue of a language: `:!cmd` of ghci."""
 _NETWORK = re.compile(r"socket|https?://|\bcurl\b|\bhttp\w*\.|\bdownload\b|gen_tcp|slurp\s+\"http")
 
 
@@ -54,7 +57,7 @@ def read_lisp(text: str) -> Code:
 
 
 def _read(language: str, text: str) -> Code:
-    runs: list[Run] = []
+    runs = [Run(script=match[1]) for match in islice(_TYPED.finditer(text), MAX_LITERALS)]
     writes: list[FileWrite] = []
     starts_processes = _STARTS_PROCESSES.search(text) is not None
     for group in _groups(_LITERALS[language], text):

@@ -129,6 +129,8 @@ class Interpreters:
         words = self.texts.filled(text, place)
         self.listing.feed_words(index, [] if has_literal_text(words) else words)
         code = read(runs, words, place.text, self.codes)
+        if code.forks_without_end:
+            self.listing.forks_without_end = True
         if code.runs_network:
             self.listing.run_downloads.append(index)
         if code.runs_input and place.input is not None and runs.code:
@@ -153,7 +155,9 @@ def read(runs: RunTargets, words: list[Word], text: ScriptText, count: int) -> C
 
 
 def _is_data(runs: RunTargets, source: StdinSource | None) -> bool:
-    """Return whether a program that can be told to run commands reads what is not in the line."""
+    """Return whether a program that can be told to run commands reads what is not in the line, or nothing (an editor)."""
+    if runs.stdin == "ed":
+        return source is None
     return runs.stdin == "dialogue" and not has_literal_text(code_of(runs, source))
 
 

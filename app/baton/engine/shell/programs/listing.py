@@ -36,7 +36,7 @@ class Listing:
     `programs` has None for a program whose facts are not complete yet: what it runs is listed after it. `sinks` are pairs
     of a program's index and the input that it interprets as a script; `interpreting` are the programs that would run
     their input. `run_downloads` are programs whose code executes what it gets from the network. `guessing` is True
-    while guesses are listed.
+    while guesses are listed, `forks_without_end` once a program's code is a fork bomb.
     """
 
     def __init__(self) -> None:
@@ -48,6 +48,7 @@ class Listing:
         self.redirects_to_file = False
         self.network = False
         self.guessing = False
+        self.forks_without_end = False
         self.links = links.Links()
         self.written = written_files.WrittenFiles()
         self.printed_files: dict[int, StdinSource] = {}

@@ -160,6 +160,8 @@ def _texts(value: str, found: tuple[str, str] | None) -> Iterator[str]:
         yield runs.replace("{text}", command)
     elif "{remote}" in runs:
         yield runs.replace("{remote}", _PERCENT.sub(r"\\\1", command))
+    elif "{list}" in runs:
+        yield runs.replace("{list}", shlex.join(command.split(",")))
     elif "{quoted}" in runs:
         # `BASH_ENV=<(…)` is the file of a process that prints, which its quotes would make a name.
         yield runs.replace("{quoted}", command if _LONE_PROCESS.match(command) else shlex.quote(command))

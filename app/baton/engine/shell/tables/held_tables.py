@@ -19,7 +19,7 @@ _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 _OPTIONS.dot_nl = True
 _LITERAL_FIRST = re.compile(r"\^?([\w:/=@-]+)\(\.\*\)\Z", re.ASCII)
-_SLOT = re.compile(r"\{(text|quoted|words|remote)\}")
+_SLOT = re.compile(r"\{(text|quoted|words|list|remote)\}")
 
 
 class HeldText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,7 +28,7 @@ class HeldText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `at` is an option, whose value it is, or `operands`, or `flags` (options as they are written). `find` is a regular
     expression whose first group is the command, for each match; without it the whole text is. `runs` is the shell text
     that runs it, in which `{text}` stands for the command, `{quoted}` for it as one word, `{words}` for it split into
-    words, `{remote}` for the command of a git remote (`ext::`), where `%` escapes. With `joined` the option takes a value only after `=`.
+    words, `{list}` for it split at its commas, `{remote}` for the command of a git remote (`ext::`), where `%` escapes. With `joined` the option takes a value only after `=`.
     """
 
     at: str
@@ -199,7 +199,7 @@ def _slot_fault(text: str) -> str:
     return (
         ""
         if _SLOT.search(text)
-        else f"`{text}` needs `{{text}}`, `{{quoted}}`, `{{words}}` or `{{remote}}`: the held command"
+        else f"`{text}` needs `{{text}}`, `{{quoted}}`, `{{words}}`, `{{list}}` or `{{remote}}`: the held command"
     )
 
 

@@ -27,7 +27,7 @@ def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
     if match.unparsed is not None:
         yield _unparsed(wanted=match.unparsed)
     if match.fork_bomb is not None:
-        yield _line("fork_bomb", lambda s: s.fork_bomb is match.fork_bomb, "no function calls itself without end")
+        yield _line("fork_bomb", lambda s: s.fork_bomb is match.fork_bomb, "nothing starts itself without end")
     if match.exports is not None:
         export = any_of(words(match.exports, lists))
         yield _line("exports", lambda s: any(map(export, s.exports)), "the line sets no such variable")
