@@ -175,6 +175,8 @@ TOKENS: tuple[TokenKind, ...] = (
     _K("postman-key", "PMAK- PMAT-", _ID, _GITLEAKS),
     _K("notion-token", "ntn_", _ALNUM, "https://developers.notion.com/page/changelog", 10),
     _K("notion-token", "secret_", _ALNUM, "https://developers.notion.com/docs/authorization", 32, common=True),
+    _K("dropbox-token", "sl.", _B64, _GITLEAKS, 100, common=True),
+    _K("clickhouse-key", "4b1d", _ALNUM, _GITLEAKS, 38, common=True),
     _K("figma-token", "figd_ figu_ figo_ figdr_", _ID, "https://www.figma.com/developers/api#authentication", 8),
     _K(
         "grafana-token",
