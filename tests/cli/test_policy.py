@@ -69,7 +69,7 @@ def test_explain_says_who_decides_and_why_others_do_not(run, team):
         (["explain"], "[1]", "a payload must be a JSON object"),
         (["explain"], "{}", "a payload needs `tool_name`"),
         (["explain", "--level", "strickt"], '{"tool_name": "x"}', "unknown level `strickt`; did you mean `strict`?"),
-        (["test", "/nowhere"], "", "`/nowhere` is not a folder"),
+        (["test", "/dev/null/x"], "", "`/dev/null/x` is not a folder"),
         (["new", "Nope"], "", "`Nope` is not a rule id; allowed: folder/name"),
         (["schema", "rul"], "", "unknown kind `rul`; did you mean `rule`?"),
     ],
