@@ -1,5 +1,7 @@
 """The shipped policies as a whole."""
 
+from fnmatch import fnmatchcase
+
 import jsonschema
 
 from baton.engine.policy.schema import json_schema
@@ -29,6 +31,13 @@ def test_each_rule_shows_what_it_matches_and_what_it_leaves(shipped):
     for rule in shipped.rules:
         assert len(rule.tests.match) >= 1
         assert len(rule.tests.not_match) >= 2, rule.id
+
+
+def test_a_variable_that_leads_a_client_away_is_kept_out_of_start_up_files():
+    lists = parse(FILES["config.yaml"])[0]["lists"]
+    names = [one.partition("=")[0] for one in lists["client_homes"]]
+    written = [f"export {name.replace('*', 'X')}=1" for name in names if name not in {"HOME", "USERPROFILE", "BATON_*"}]
+    assert [text for text in written if not any(fnmatchcase(text, glob) for glob in lists["client_variables"])] == []
 
 
 def test_the_seeds_roster_is_complete(shipped):

@@ -2,9 +2,16 @@
 
 import pytest
 
+from baton.engine.code import fork_loops
 from baton.engine.code.fork_loops import forks_without_end
 
 BOMBS = [
+    "fork while 1 # last",
+    "# don't\nfork while 1",
+    "# ' \nfork while 1\n# '",
+    "x = '#'; fork while 1",
+    "while True: os.fork()  # exit",
+    "print $#list; fork while 1",
     "fork while 1",
     "fork while fork",
     "fork until 0",
@@ -29,6 +36,7 @@ BOMBS = [
 LOOKALIKES = [
     "",
     "os.fork()",
+    "# fork while 1",
     "while True: work()",
     "print('fork while 1')",
     'puts "loop { fork }"',
@@ -45,9 +53,49 @@ LOOKALIKES = [
 
 @pytest.mark.parametrize("text", BOMBS)
 def test_a_loop_that_forks_without_end_is_found(text):
-    assert forks_without_end(text)
+    assert forks_without_end("perl", text)
 
 
 @pytest.mark.parametrize("text", LOOKALIKES)
-def test_what_forks_once_waits_or_only_says_so_is_none(text):
-    assert not forks_without_end(text)
+def test_what_forks_once_waits_or_only_names_a_fork_passes(text):
+    assert not forks_without_end("perl", text)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "bomb"),
+    [
+        ("javascript", "while (true) fork(f) // break", True),
+        ("javascript", "/* return */ while (true) fork(f)", True),
+        ("javascript", "// while (true) fork(f)", False),
+        ("javascript", "/* while (true) fork(f)", False),
+        ("php", "while (1) pcntl_fork(); // exit", True),
+        ("python", "x = 7 // 2\nwhile 1: os.fork()", True),
+    ],
+)
+def test_comments_are_those_of_the_language(language, text, bomb):
+    assert forks_without_end(language, text) is bomb
+
+
+@pytest.mark.parametrize("language", ["perl", "javascript"])
+@pytest.mark.parametrize(
+    "part", ['\\"', "'a'\\\"", "\"'", "/*", "while (", "while fork.", "for (;", "in count.", "#'", '"#\\']
+)
+def test_quotes_that_are_never_closed_are_looked_for_once(monkeypatch, language, part):
+    looked = []
+    counting = {quote: _Counting(pattern, looked) for quote, pattern in fork_loops._QUOTES.items()}
+    monkeypatch.setattr(fork_loops, "_QUOTES", counting)
+    text = 'fork "' + part * 2_000
+    forks_without_end(language, text)
+    assert sum(looked) <= 4 * len(text)
+
+
+class _Counting:
+    """A pattern that notes how many characters each search goes through."""
+
+    def __init__(self, pattern, looked):
+        self.pattern, self.looked = pattern, looked
+
+    def match(self, text, at):
+        found = self.pattern.match(text, at)
+        self.looked.append((len(text) if found is None else found.end()) - at)
+        return found

@@ -58,6 +58,8 @@ ROWS = [
     ("perl", 's{a}{system("id")}e', ["run id"]),
     ("perl", "open(P, 'rm x|')", ["run rm x"]),
     ("sed", "1e rm -rf x", ["run rm -rf x"]),
+    ("python", "exec('import os\\nwhile 1: os.fork()')", ["forks without end", "unread"]),
+    ("lua", "while true do posix.fork() end", ["forks without end", "unread"]),
     ("sed", "s/.*/rm x/e", ["run rm x"]),
     ("sed", "e", ["unread"]),
     ("awk", 'BEGIN{c="rm -rf x"; system(c)}', ["run rm -rf x"]),

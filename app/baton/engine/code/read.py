@@ -62,32 +62,32 @@ def read(language: str, text: str) -> Code:
     """Read what a text of code does. Never raises: what cannot be told is said in `unread`."""
     if len(text) > MAX_LENGTH:
         return Code(unread="over 64 KiB of code")
+    executed = [text]
+    code = _read(language, text, executed)
+    bomb = any(forks_without_end(language, part) for part in executed)
+    return msgspec.structs.replace(code, forks_without_end=True) if bomb else code
+
+
+def _read(language: str, text: str, executed: list[str]) -> Code:
+    """Read a text; the texts that it executes as code are added to `executed`."""
     if language == "perl" and "<<" in text:
         whole = perl.without_here_documents(text)
         if whole is None:
-            return _scanned(literal_calls.read(language, text), text)
+            return literal_calls.read(language, text)
         text = whole
     if language in _SCANNED:
-        return _scanned(_SCANNED[language](text), text)
+        return _SCANNED[language](text)
     if language not in _LANGUAGES:
         return Code(unread=f"{language} is not read")
     table, parse = _LANGUAGES[language]
-    bombs: list[str] = []
 
-    def parsed(part: str) -> Sequence[Node]:
-        """Parse the text, or one that it executes as code."""
-        if forks_without_end(part):
-            bombs.append(part)
+    def reread(part: str) -> Sequence[Node]:
+        executed.append(part)
         return parse(part)
 
-    evaluator = Evaluator(table, parsed)
+    evaluator = Evaluator(table, reread)
     try:
-        evaluator.program(parsed(text))
+        evaluator.program(parse(text))
     except RecursionError:
         evaluator.cannot_tell("code that is nested too deep")
-    code = evaluator.code()
-    return msgspec.structs.replace(code, forks_without_end=True) if bombs else code
-
-
-def _scanned(code: Code, text: str) -> Code:
-    return msgspec.structs.replace(code, forks_without_end=True) if forks_without_end(text) else code
+    return evaluator.code()
