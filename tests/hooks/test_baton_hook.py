@@ -16,7 +16,6 @@ from tests.support.server import until
 
 NASTY = """a "b" 'c' \\ \\n $(touch pwned) `touch pwned` $HOME ; # é 日本 %s =x"""
 
-
 IN_PYTHON = {
     "curl exit code 18": "the answer was cut",
     "curl exit code 52": "the server hung up",
