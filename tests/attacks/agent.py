@@ -1,4 +1,4 @@
-"""An agent that attacks a running server: through its client's hooks, and over the port with whatever programs there are."""
+"""An agent attacking a running server: through its client's hooks, and over the port with any local program."""
 
 import getpass
 import json
@@ -46,7 +46,7 @@ LONGEST_S = 30
 ANSWER_S = 5.0
 """Longest wait for the server's answer to a client that has gone, in seconds."""
 ELSEWHERE = ":".join(line.partition("\t")[2] for line in INSTALLED.splitlines() if line.startswith("hook_settings"))
-"""What the machine of installed.yaml has elsewhere than usual, as its shim says it."""
+"""What the machine of tests/lines/installed.tsv has elsewhere than usual, as its shim says it."""
 
 
 class Agent:
@@ -131,6 +131,7 @@ class Agent:
             subprocess.run(["git", *words], cwd=folder, env=env, check=True)
         with self.server.client() as person:
             mode = {"scope": "project", "id": project, "enabled": True, "level": "strict"}
+            person.put("/projects", json={"name": project, "team": "default"}).raise_for_status()
             person.put("/mode", json=mode).raise_for_status()
         edit = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
         event = {"session_id": project, "cwd": str(folder), "hook_event_name": "PreToolUse"} | edit

@@ -1,17 +1,16 @@
-"""Reads every attack of this folder: the lines, calls and requests of each file, and the rows of what is out of reach."""
+"""Reads the attacks: calls of tests/lines, requests of this folder, and the threat model's out-of-reach table."""
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tests.lines.corpus import ATTACKS, rows
 from tests.support.attacks import entries, written
 
-FOLDER = Path(__file__).parent
-THREAT_MODEL = FOLDER.parents[1] / "docs" / "threat-model.md"
+THREAT_MODEL = Path(__file__).parents[2] / "docs" / "threat-model.md"
 STOPPED = ("blocked", "asked")
 OUTCOMES = ("blocked", "asked", "masked", "refused", "bounded", "allowed")
 """The columns of the table: what can become of an attack. `bounded` is answered, and within the bounds of work."""
@@ -47,27 +46,17 @@ class Row(msgspec.Struct, frozen=True):
     instead: str
 
 
-def calls(*files: str) -> list[Call]:
-    """Return the calls of some files, by default of all that have lines or calls."""
-    found = [one for path in sorted(FOLDER.glob("*.yaml")) if not files or path.stem in files for one in _calls(path)]
-    assert found
+def calls() -> list[Call]:
+    """Return the calls of the attack topics of tests/lines, and their harmless neighbours."""
+    found = []
+    for row in (row for topic in (*ATTACKS, "harmless") for row in rows(topic) if row.section != "elsewhere"):
+        tool, tool_input = row.tool
+        want, named = "stopped" if row.verdict == "stop" else row.known.unseen or "harmless", ""
+        if want not in {"stopped", "refused", "pinned", "harmless"}:
+            want, named = "allowed", want
+        kind = f"{row.topic}/{row.section}"
+        found.append(Call(kind=kind, tool=tool, tool_input=tool_input, want=want, row=named, cwd=row.known.cwd))
     return found
-
-
-def _calls(path: Path) -> Iterator[Call]:
-    for one in entries(path.stem):
-        kind = one["class"]
-        if kind.startswith(("colleagues/", "secrets/", "stall/", "installed/elsewhere")):
-            continue
-        row = one.get("row", "")
-        want = one.get("want", "harmless")
-        want = "harmless" if want == "allowed" and not row else want
-        cwd = one.get("cwd", "/home/ann/shop" if kind.startswith("installed/") else "/repo")
-        lines = one.get("lines", "").splitlines() + ([one["line"]] if "line" in one else [])
-        for line in lines:
-            yield Call(kind=kind, tool="Bash", tool_input={"command": line}, want=want, row=row, cwd=cwd)
-        for tool, tool_input in [*one.get("calls", ()), *([(one["tool"], one["input"])] if "tool" in one else [])]:
-            yield Call(kind=kind, tool=tool, tool_input=tool_input, want=want, row=row, cwd=cwd)
 
 
 def parts(name: str) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
-"""Requests that change something, made from the OpenAPI document: each operation in many dresses, as an agent sends them.
+"""Changing requests made from the OpenAPI document: each operation in many variants, as sent by an agent.
 
-A new operation is tried without anybody's doing. One that an agent may use is named in `OF_AGENTS` with its permission.
+New operations are included automatically. Those permitted to an agent are in `OF_AGENTS` with their permission.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from baton.people.permissions import FOR_AGENTS
+from baton.people.users import FOR_AGENTS
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").read_text())
 METHODS = ("put", "post", "patch", "delete")
@@ -23,7 +23,7 @@ OF_AGENTS = {
     "explain_route": "routes.make", "fail_task": "graphs.write", "give_route_feedback": "routes.feedback",
     "judge_answer": "delegation.try", "make_graph": "graphs.write", "make_report": "reports.write",
     "post_tool_use": "calls.make", "pre_tool_use": "calls.make", "put_inventory": "calls.make", "reopen_wave": "graphs.write",
-    "replay_policies": "policies.replay", "reply_job": "jobs.submit", "retry_job": "jobs.write", "route_prompt": "routes.make",
+    "replay_policies": "policies.replay", "request_exception": "exceptions.request", "reply_job": "jobs.submit", "retry_job": "jobs.write", "route_prompt": "routes.make",
     "session_end": "calls.make", "session_start": "calls.make", "spawn": "spawns.make", "spawn_task": "spawns.make",
     "spawn_tasks": "spawns.make", "test_policies": "policies.read", "validate_policies": "policies.read",
 }  # fmt: skip
@@ -35,8 +35,8 @@ BODIES = {
     "put_roster": {"agents": [{"name": "mine"}]},
 }
 """Bodies of which the document cannot say enough."""
-QUERIES = {"delete_mode": "scope=user"}
-KNOWN = {"tier": "user", "name": "local", "table": "ultrapower", "agent": "explore", "version": "1"}
+QUERIES = {"delete_mode": "scope=user", "end_freeze": "scope=user"}
+KNOWN = {"tier": "user", "name": "local", "table": "ultrapower", "agent": "explore", "version": "1", "pack": "secrets"}
 """What stands in a path where the document says only that it is a text."""
 
 

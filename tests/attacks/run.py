@@ -1,7 +1,7 @@
-"""Try every attack of this folder against a real server, and print what became of them: `make attacks`.
+"""Try every attack of this folder against a real server, and print the results: `make attacks`.
 
-Ends with 1 if an attack was allowed that no row of the threat model's table of what is out of reach names, or if a harmless
-neighbour was asked about. Takes about two minutes.
+Ends with 1 if an attack was allowed without a row in the threat model's out-of-reach table, or if a harmless neighbour
+was asked about. Takes about two minutes.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from baton.policies.combinations import fitting
-from baton.shared.tool_kinds import judged_as
+from baton.policies.in_force import fitting
+from baton.rules.call.commands import judged_as
 from tests.attacks import requests as stall
 from tests.attacks.agent import Agent
 from tests.attacks.corpus import OUTCOMES, calls, out_of_reach, parts

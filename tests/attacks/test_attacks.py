@@ -1,4 +1,4 @@
-"""Every attack of this folder against a real server: stopped, refused, or named by a row of what is out of reach."""
+"""Every attack of this folder against a real server: stopped, refused, or listed as out of reach."""
 
 from itertools import groupby
 

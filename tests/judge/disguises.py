@@ -1,7 +1,7 @@
-"""Ways to run a command that `wrappings` lacks: other shells, coprocesses, traps, arrays, encodings, files that the line writes.
+"""Ways to run a command missing in `wrappings`: other shells, coprocesses, traps, arrays, encodings, written files.
 
-Each makes a line of a command. `test_disguises.py` judges every target in every disguise, and runs those for which this machine has the
-programs in a real bash.
+Each makes a line from a command. `test_disguises.py` judges every target in every disguise, and runs those with
+installed programs in a real bash.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Makes scripts in which values move by all means of bash until a program is run with them: `test_flows.py` runs them."""
+"""Makes scripts moving values by all means of bash until a program runs with them: `test_flows.py` runs them."""
 
 import random
 from collections.abc import Callable, Iterator

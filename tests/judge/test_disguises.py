@@ -4,12 +4,14 @@ import itertools
 
 import pytest
 
-from tests.judge.corpus import judged, of_line
 from tests.judge.disguises import FLOWS, disguised
 from tests.judge.run import missed
 from tests.judge.wrappings import TARGETS
+from tests.lines.corpus import judged, of_line
 from tests.support.cases import listed
 from tests.support.shipped import shipped
+
+pytestmark = pytest.mark.slow("disguises every line")
 
 HARMLESS = ("echo done", "ls -la src", "git status")
 

@@ -1,4 +1,4 @@
-"""Whatever a script's values come to, Baton has read what a real bash runs: generated scripts, with programs that only take notes."""
+"""Baton reads the values used by a real bash: generated scripts, with programs that only take notes."""
 
 import itertools
 import shutil
@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from baton.engine.shell.read import read
-from tests.judge.corpus import judged, of_line
+from baton.lib.bash.read import read
 from tests.judge.flows import PROGRAMS, scripts
+from tests.lines.corpus import judged, of_line
 from tests.support.cases import listed
 from tests.support.shipped import shipped
 

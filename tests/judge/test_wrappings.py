@@ -1,4 +1,4 @@
-"""The dresses of `wrappings.py`: each runs its command in a real bash, and the shipped policies stop each."""
+"""The variants of `wrappings.py`: each runs its command in a real bash, and the shipped policies stop each."""
 
 import os
 import subprocess
@@ -9,6 +9,8 @@ from tests.judge.run import missed
 from tests.judge.wrappings import INDIRECTIONS, QUOTINGS, TARGETS, Target, dress, mixed
 from tests.support.cases import listed
 from tests.support.shipped import shipped
+
+pytestmark = pytest.mark.slow("wraps every line in every wrapper")
 
 MARKER = '#!/bin/sh\necho "$*" >> "$RAN"\n'
 HERE = Target("marker", "marker", "a 'b c'")

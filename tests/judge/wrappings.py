@@ -1,6 +1,6 @@
-"""Makes the same command in many dresses: a wrapper in front of it, its name quoted, and ways that hide where it stands.
+"""Makes the same command in many variants: a wrapper, a quoted name, and ways to hide its position.
 
-`test_wrappings.py` runs the dresses in a real bash with a harmless program, so that none of them is only a curiosity.
+`test_wrappings.py` runs the variants in a real bash with a harmless program, to prove that each works.
 """
 
 import base64

@@ -1,14 +1,13 @@
-"""Rules are found by what a line has; whoever looks at every rule comes to the same verdict."""
+"""Rules are found by a line's content; checking every rule gives the same verdict."""
 
 import msgspec
 import pytest
 
-from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts
-from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.matching.candidates import Candidates
-from tests.attacks.corpus import calls
-from tests.corpus.judge import lines
+from baton.rules.call.call import ToolCall
+from baton.rules.call.verdict import Facts
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.matching.rule import Candidates
+from tests.lines.corpus import lines
 from tests.support.cases import listed
 from tests.support.shipped import unread
 
@@ -16,15 +15,13 @@ MORE = ["", 'x=$(curl u); eval "$x"', "f() { f | f & }; f", "A=1 B=2", "a 'b", "
 
 
 def every_line():
-    attacks = [call.tool_input["command"] for call in calls() if call.tool == "Bash"]
-    found = MORE + attacks + [row["line"] for row in lines("programs.jsonl")]
-    return [line for line in dict.fromkeys(found) if isinstance(line, str) and len(line) < 10_000]
+    return [line for line in dict.fromkeys(MORE + lines()) if len(line) < 10_000]
 
 
 @pytest.mark.parametrize(
     ("level", "one_of"),
     [
-        ("strict", 8),
+        ("strict", 20),
         pytest.param("off", 1, marks=pytest.mark.slow("judges every line twice")),
         pytest.param("strict", 1, marks=pytest.mark.slow("judges every line twice")),
     ],
@@ -46,4 +43,4 @@ def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch,
     monkeypatch.setattr(Candidates, "reached", every_rule)
     wrong = {line: verdict.rule for line, verdict in verdicts().items() if verdict != found[line]}
     assert not wrong, listed(wrong)
-    assert len(found) > 1_500 // one_of
+    assert len(found) > 5_000 // one_of

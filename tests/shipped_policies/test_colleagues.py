@@ -1,4 +1,4 @@
-"""Whatever somebody uploads, no call that a guardrail denies or asks about is loosened, and no tool's input changes."""
+"""No upload loosens a guardrail's denial or question, or changes a tool's input."""
 
 import json
 from functools import cache
@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts
-from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import PolicyProblems, Unlock, extend, layered, load
-from baton.engine.policy.rule_tests import facts_of
-from baton.engine.policy.rules.layers import Layer
-from baton.engine.policy.rules.model import Case
-from baton.policies.combinations import fitting
+from baton.policies.in_force import fitting
+from baton.rules.call.call import ToolCall
+from baton.rules.call.verdict import Facts
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.lint import facts_of
+from baton.rules.policy.load import PolicyProblems, Unlock, extend, layered, load
+from baton.rules.policy.rules.files import Layer
+from baton.rules.policy.rules.model import Case
 from tests.support.attacks import attacks
 from tests.support.examples import examples
 from tests.support.shipped import shipped, shipped_files

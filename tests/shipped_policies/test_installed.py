@@ -1,63 +1,32 @@
-"""The attack list `tests/attacks/installed.yaml`, as the shipped policies judge it."""
-
-import json
+"""The places reported by a machine as its own are guarded, and no more than these."""
 
 import pytest
 
-from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts
-from baton.engine.policy.evaluate import evaluate
-from tests.support.attacks import entries
-from tests.support.installation import INSTALLED
+from baton.rules.call.call import ToolCall
+from baton.rules.call.verdict import Facts
+from baton.rules.policy.evaluate import evaluate
+from tests.lines.corpus import STOPS, rows
 
-ROWS = entries("installed")
 HOME = "/home/ann/shop"
 
 
-def verdict(policies, row, **facts):
-    row = json.loads(json.dumps(row).replace("{port}", "8080"))
-    tool, given = ("Bash", {"command": row["line"]}) if "line" in row else (row["tool"], row["input"])
-    call = ToolCall(
-        client="claude-code",
-        session_id="s",
-        tool_name=tool,
-        tool_input=given,
-        cwd=row.get("cwd", HOME),
-        project="acme/shop",
-        project_root=HOME,
-    )
-    return evaluate(policies, Facts(call=call, **({"installed": INSTALLED} | facts)))
+def stopped(policies, tool, given, installed):
+    call = ToolCall(client="claude-code", session_id="s", tool_name=tool, tool_input=given, cwd=HOME, project_root=HOME)
+    return evaluate(policies, Facts(call=call, installed=installed)).effect in STOPS
 
 
-def stopped(policies, row, **facts):
-    return verdict(policies, row, **facts).effect in ("deny", "ask")
-
-
-@pytest.mark.matrix(3)
-@pytest.mark.parametrize("kind", sorted({row["class"] for row in ROWS}))
-@pytest.mark.parametrize("level", ["off", "strict"])
-def test_the_attack_list(shipped, kind, level):
-    rows = [row for row in ROWS if row["class"] == kind]
-    # In strict mode the orchestrator's own rules refuse much that is harmless.
-    wanted = [row for row in rows if level == "off" or row["want"] == "stopped"]
-    assert [row for row in wanted if stopped(shipped, row, level=level) is not (row["want"] == "stopped")] == []
-
-
-def test_only_what_the_machine_says_makes_its_own_places_known(shipped):
-    """Without `installed` these are ordinary paths, so the list shows what it adds."""
-    rows = [row for row in ROWS if row["class"] == "installed/elsewhere"]
-    assert sum(stopped(shipped, row, installed="") for row in rows) < len(rows) / 2
+def test_reported_places_are_ordinary_paths_without_the_report(shipped):
+    elsewhere = [row for row in rows("installed") if row.section == "elsewhere"]
+    assert sum(stopped(shipped, *row.tool, installed="") for row in elsewhere) < len(elsewhere) / 2
 
 
 def test_who_works_on_the_checkout_that_the_server_runs_from_may_edit_it(shipped):
-    def edit(root):
-        return {"tool": "Edit", "input": {"file_path": "/home/ann/shop/app/baton/main.py"}, "root": root}
-
-    assert stopped(shipped, edit(HOME), installed="hook_settings\t/home/ann/shop/app/baton\t/home/ann/elsewhere")
-    assert not stopped(shipped, edit(HOME), installed="hook_settings\t/home/ann/shop/app/baton\t/home/ann/shop")
+    edit = ("Edit", {"file_path": "/home/ann/shop/app/baton/main.py"})
+    assert stopped(shipped, *edit, installed="hook_settings\t/home/ann/shop/app/baton\t/home/ann/elsewhere")
+    assert not stopped(shipped, *edit, installed="hook_settings\t/home/ann/shop/app/baton\t/home/ann/shop")
 
 
 @pytest.mark.parametrize("wide", ["/", "/home", "/home/ann", "~", "/usr", "relative", ""])
 def test_a_machine_that_names_everything_as_its_own_protects_nothing_more(shipped, wide):
-    row = {"line": "echo x > /home/ann/shop/a.py && rm -f /usr/x/y"}
-    assert not stopped(shipped, row, installed=f"hook_settings\t{wide}\nbaton_home\t{wide}")
+    line = {"command": "echo x > /home/ann/shop/a.py && rm -f /usr/x/y"}
+    assert not stopped(shipped, "Bash", line, installed=f"hook_settings\t{wide}\nbaton_home\t{wide}")

@@ -1,15 +1,15 @@
-"""The rules that policies/README.md shows for a team, with the ways around them that testers tried."""
+"""The team rules shown in policies/README.md, with the testers' attempts around them."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts
-from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import load
-from baton.engine.policy.rules.layers import Layer
+from baton.rules.call.call import ToolCall
+from baton.rules.call.verdict import Facts
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.load import load
+from baton.rules.policy.rules.files import Layer
 from tests.support.shipped import shipped_layer
 
 README = (Path(__file__).parents[2] / "policies" / "README.md").read_text(encoding="utf-8")

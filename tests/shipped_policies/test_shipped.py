@@ -4,8 +4,8 @@ from fnmatch import fnmatchcase
 
 import jsonschema
 
-from baton.engine.policy.schema import json_schema
-from baton.engine.text.yaml_lines import parse
+from baton.lib.text.yaml_lines import parse
+from baton.rules.policy.rules.model import json_schema
 from tests.support.shipped import shipped_files
 
 FILES = {p: t for p, t in shipped_files().items() if not p.startswith("shell/")}
@@ -14,15 +14,16 @@ FILES = {p: t for p, t in shipped_files().items() if not p.startswith("shell/")}
 def test_each_file_satisfies_its_json_schema():
     validators = {kind: jsonschema.Draft202012Validator(schema) for kind, schema in json_schema().items()}
     for path, text in FILES.items():
-        kind = "config" if path == "config.yaml" else "roster" if path.startswith("agents/") else "rule"
+        kinds = {"config.yaml": "config", "pack.yaml": "pack"}
+        kind = "roster" if path.startswith("agents/") else kinds.get(path.rpartition("/")[2], "rule")
         assert [error.message for error in validators[kind].iter_errors(parse(text)[0])] == [], path
 
 
-def test_guardrails_and_models_always_run_and_options_are_off(shipped):
+def test_guardrails_and_models_always_run_and_options_and_packs_are_off(shipped):
     for rule in shipped.rules:
         folder = rule.id.split("/")[0]
         assert (rule.modes != ()) == (folder == "orchestrator" or rule.id == "options/direct-edit-paths"), rule.id
-        assert rule.enabled == (folder != "options"), rule.id
+        assert rule.enabled == (folder not in {"options", "packs"}), rule.id
         if folder == "guardrails":
             assert rule.who == "any"
 

@@ -1,10 +1,10 @@
-"""The roster `stravinsky` against the tables of the report that describes it, cell by cell."""
+"""The roster `stravinsky` against the tables of its report, cell by cell."""
 
 import pytest
 
-from baton.engine.agents.judge import Spawn, judge
-from baton.engine.agents.plan import COLOURS
-from baton.engine.agents.rosters import Rosters
+from baton.rules.agents.judge import Spawn, judge
+from baton.rules.agents.plan import COLOURS
+from baton.rules.agents.rosters import Rosters
 
 DISPLAY = """
 explore             gemini-3-flash     CHEAP
@@ -23,12 +23,7 @@ planner             opus-4.5           EXPENSIVE
 stravinsky          sonnet-4.5         EXPENSIVE
 """
 """The last line is `_default`, which stands for the agent without a line of its own."""
-CLI = {
-    "implementation-lead": "sonnet",
-    "debugger": "sonnet",
-    "planner": "opus",
-    "stravinsky": "sonnet",
-}
+CLI = {"implementation-lead": "sonnet", "debugger": "sonnet", "planner": "opus", "stravinsky": "sonnet"}
 DELEGATION = """
 explore         invoke_gemini_agentic gemini-3-flash
 dewey           invoke_gemini_agentic gemini-3-flash

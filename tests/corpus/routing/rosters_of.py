@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from baton.engine.routing.agent_files import read
+from baton.lib.router.agents import read
 from baton.route.rosters.agents import policy_agents
 from tests.support.shipped import shipped
 

@@ -1,0 +1,54 @@
+"""Prompts without work of their own, and short ones with it."""
+
+import pytest
+
+from baton.lib.router.prompts import LONGEST, is_follow_up, skip_reason, workflow_kind
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "yes, do it",
+        "ok go on",
+        "now the same for the second file",
+        "great, commit it",
+        "why did you do that?",
+        "that didn't work",
+        "still broken",
+        "thanks a lot!",
+        "option 2",
+        "ja, mach weiter",
+        "oui, merci",
+        "sí, hazlo",
+        "sim, pode continuar",
+        "好的 继续",
+        "はい、続けて",
+        "네, 계속해 주세요",
+    ],
+)
+def test_what_goes_on_or_is_mere_talk_is_a_follow_up(prompt):
+    assert is_follow_up(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "review PR 42",
+        "fix the failing tests",
+        "yes, and add tests for the parser",
+        "why is the query so slow",
+        "写单元测试",
+        "テストを書いて",
+        "테스트를 작성해 줘",
+        "",
+        "go on " * LONGEST,
+    ],
+)
+def test_what_names_work_is_none(prompt):
+    assert not is_follow_up(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["automate this", "orchestrate it", "run all of them", "dispatch these please"])
+def test_a_workflow_is_no_follow_up(prompt):
+    assert workflow_kind(prompt)
+    assert skip_reason(prompt) == ""

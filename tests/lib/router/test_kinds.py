@@ -1,0 +1,38 @@
+"""Words of a complaint lead to the trade for it, and weigh less than a word of the trade itself."""
+
+import pytest
+
+from baton.lib.router.agents import Agent
+from baton.lib.router.index import Index, related
+from baton.lib.router.text import terms
+
+
+@pytest.mark.parametrize(
+    ("prompt", "trade"),
+    [
+        ("TypeError in checkout", "debugger"),
+        ("the suite is flaky", "testing"),
+        ("write a dockerfile", "devops"),
+        ("we had an outage", "incident"),
+        ("check for XSS", "security"),
+    ],
+)
+def test_a_word_leads_to_its_trade(prompt, trade):
+    assert terms(trade)[0] in related(terms(prompt))
+
+
+def test_what_the_prompt_says_itself_is_not_added_and_chatter_leads_nowhere():
+    assert "debug" not in related(terms("debug this error"))
+    assert related(terms("how tall is the Eiffel tower")) == []
+
+
+def test_an_agent_is_found_by_its_trade_and_a_word_of_its_own_counts_for_more():
+    trade = Agent(name="troubleshooter", description="Debugging of services.")
+    other = Agent(name="gardener", description="Tends tomatoes.")
+    index = Index([other, trade], None)
+    ranking = index.score("a traceback at start")
+    assert index.names[ranking[0].agent] == "troubleshooter"
+    assert ranking[0].words == ()
+    named = Agent(name="reader", description="Reads a traceback.")
+    index = Index([other, trade, named], None)
+    assert index.names[index.score("a traceback at start")[0].agent] == "reader"

@@ -1,0 +1,83 @@
+"""Names unused by any list of places are equivalent: a path has the same places with any of them."""
+
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baton.rules.call.places.path_groups import ALIKE
+from baton.rules.call.places.places import Locator
+from tests.support.shipped import shipped
+
+INSTALLED = "baton_home\t/opt/tools/state\nhook_settings\t/home/ann/work/.venv/lib/baton"
+NAMES = [
+    "", ".", "..", "~", "a", "qzx", "qz.", "file.txt", "x.tf", ".TF", "infra", "Infra", "docs", "live", "app-1", "x", "home", "Users", "ann", "root",
+    "etc", "var", "tmp", "dev", "tty1", "null", "proc", "self", "fd", "mnt", "c", "c:", "Windows", "srv", "usr", "bin", ".ssh", "id_rsa", "key.pem",
+    ".bashrc", ".config", "baton", ".baton", ".claude", "settings.json", "opt", "tools", "state", "work", ".venv", "lib", "private", "System",
+    "Volumes", "Data", "folders", "shm", "k=v", "http:", "a:b", "*", "$x", "{a,b}",
+]  # fmt: skip
+FOLDERS = [
+    "/home/ann/work",
+    "/",
+    "/w",
+    "/home",
+    "/dev",
+    "/etc",
+    "/srv/one",
+    "/home/ann/dev/work",
+    "/c/Users/ann",
+    "C:/work",
+    "",
+]
+
+
+@cache
+def locator():
+    config = shipped().config
+    infra = ["infra/**", "**/*.tf", "!infra/docs/*", "/srv/*/live", "app-?/x"]
+    return Locator(config.baton_home, config.hook_settings, config.startup_files, {**config.places, "infra": infra})
+
+
+paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join)
+
+
+@given(
+    path=paths,
+    base=st.sampled_from(["", None, "..", "infra", "/etc", "/home/ann", "~/.ssh", "/dev", "dev", "$x/y", "D:/x"]),
+    cwd=st.sampled_from(FOLDERS),
+    root=st.sampled_from(FOLDERS),
+    reach=st.sampled_from(["file", "tree", "into", "below"]),
+)
+def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, cwd, root, reach):
+    one = locator()
+    instead = one.alike_names(INSTALLED, cwd, root).alike(path, base)
+    rest = cwd, root, reach
+    assert one.places(path, base, *rest, INSTALLED) == one.places(instead, base, *rest, INSTALLED)
+    for mentioned in ("", "infra x.tf"):
+        found = one.possible_groups(path, base, *rest, mentioned)
+        assert found == one.possible_groups(instead, base, *rest, mentioned)
+
+
+@pytest.mark.parametrize(
+    ("path", "instead"),
+    [
+        ("qz1", ALIKE),
+        ("pages/one.py", f"{ALIKE}/{ALIKE}"),
+        ("~/notes", f"~/{ALIKE}"),
+        ("/etc/passwd", "/etc/passwd"),
+        ("/etc/hosts", f"/etc/{ALIKE}"),
+        ("../main.tf", "../main.tf"),
+        ("src/$x", "src/$x"),
+        ("*.py", "*.py"),
+        ("/dev/tty7", "/dev/tty7"),
+    ],
+)
+def test_only_names_that_are_nowhere_listed_are_replaced(path, instead):
+    assert locator().alike_names("", "/home/ann/work", "").alike(path, "") == instead
+
+
+@pytest.mark.parametrize("glob", ["infra/?", "infra/[ab]", "x**y"])
+def test_globs_that_fit_any_name_leave_all_paths_as_they_are(glob):
+    names = Locator([], [], [], {"infra": [glob]}).alike_names("", "/w", "")
+    assert names.alike("pages/one", "") == "pages/one"
