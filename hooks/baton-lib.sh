@@ -2,41 +2,109 @@
 # The functions of baton-hook.sh: settings, project, request, answer. It runs before every tool call, so it starts as few
 # processes as it can: text is taken apart by the shell's own expansions, not by sed or git.
 LC_ALL=C
+PATH=/usr/bin:/bin:$PATH # a project's settings may name a folder of its own
 line_end='
 '
 
-read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
-  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' manifest_gemini='' manifest_qwen='' manifest_cursor='' manifest_continue='' # from the file alone: a line that an agent runs can set the environment of another client
+read_settings() { # EVENT [block] [CONFIG]: reads the config file, and of the environment what the client was started with
+  accept='' relay='' counting='' installed='' file_url='' file_user='' token='' ca_file='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' manifest_gemini='' manifest_qwen='' manifest_cursor=''
+  event=$1 on_failure=allow started='' ignored=''
+  case ${2-} in block | allow) on_failure=$2 && shift ;; esac
+  config=${2-}
+  [ "$config" ] || { at_start; config=${XDG_CONFIG_HOME:-${HOME-}/.config}/baton/config; }
   while IFS= read -r line || [ -n "$line" ]; do
-    name=${line%%=*} value=${line#*=}
+    value=${line#*=}
     case $line in
-      BATON_URL=* | BATON_USER=* | BATON_TOKEN=* | BATON_CA_FILE=*) eval ": \"\${$name:=\$value}\"" ;;
+      BATON_URL=*) file_url=${file_url:-$value} ;;
+      BATON_USER=*) file_user=${file_user:-$value} ;;
+      BATON_TOKEN=*) token=${token:-$value} ;;
+      BATON_CA_FILE=*) ca_file=${ca_file:-$value} ;;
       BATON_WORK_ITEMS_COMMAND=*) counting=${counting:-$value} ;;
       BATON_ACCEPT_REWRITES=*) accept=${accept:-$value} ;;
+      BATON_RELAY=*) relay=${relay:-$value} ;;
       BATON_INSTALLED=*) installed=${installed:-$value} ;;
       BATON_DIGESTS_CLAUDE_CODE=*) manifest_claude=${manifest_claude:-$value} ;;
       BATON_DIGESTS_CODEX=*) manifest_codex=${manifest_codex:-$value} ;;
       BATON_DIGESTS_OPENCODE=*) manifest_opencode=${manifest_opencode:-$value} ;;
       BATON_DIGESTS_GEMINI=*) manifest_gemini=${manifest_gemini:-$value} ;;
       BATON_DIGESTS_CURSOR=*) manifest_cursor=${manifest_cursor:-$value} ;;
-      BATON_DIGESTS_CONTINUE=*) manifest_continue=${manifest_continue:-$value} ;;
       BATON_DIGESTS_QWEN=*) manifest_qwen=${manifest_qwen:-$value} ;;
       BATON_DIGESTS_COPILOT_CLI=*) manifest_copilot=${manifest_copilot:-$value} ;;
     esac
-  done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
-  : "${BATON_URL:=http://127.0.0.1:8080}" "${BATON_USER:=$(id -un)}"
-  event=$1 on_failure=${BATON_ON_FAILURE:-${2:-allow}}
-  direct="localhost,127.0.0.1,::1,[::1],${no_proxy:-${NO_PROXY-}}"
+  done 2>/dev/null <"$config"
+  keep_started BATON_URL BATON_USER BATON_TOKEN BATON_CA_FILE BATON_PROJECT BATON_DISABLED BATON_ON_FAILURE HTMLGRAPH_ORCHESTRATOR_DISABLED
+  file_url=${file_url:-http://127.0.0.1:8080} url=${BATON_URL:-$file_url} login=${BATON_USER:-${file_user:-$(id -un)}}
+  url=${url%/} on_failure=${BATON_ON_FAILURE:-$on_failure}
+  # A token goes to its own server alone: that of the environment to that of the environment. So does the relay.
+  [ "$url" = "${file_url%/}" ] || token='' ca_file='' relay=''
+  relay_python=${relay#* } relay=${relay%% *}
+  if [ "${BATON_URL-}" ]; then token=${BATON_TOKEN:-$token} ca_file=${BATON_CA_FILE:-$ca_file}; elif [ "${BATON_TOKEN-}" ]; then ignored="$ignored BATON_TOKEN"; fi
   case ${BATON_DISABLED-} in 1 | true | yes | on) disabled=1 ;; *) disabled= ;; esac
   case ${HTMLGRAPH_ORCHESTRATOR_DISABLED-} in 1 | true | yes | on) mode_off=1 ;; *) mode_off= ;; esac
-  case ${BATON_DEBUG-}/${OMC_DEBUG-} in 1/* | true/* | */1 | */true) debug=1 ;; *) debug= ;; esac
+  case ${BATON_DEBUG-} in 1 | true) debug=1 ;; *) debug= ;; esac
   case $event in UserPromptSubmit) seconds=14 ;; SessionStart) seconds=4 ;; SessionEnd) seconds=2.5 ;; *) seconds=1.5 ;; esac
   [ "$debug" ] || [ "$on_failure" = block ] || exec 2>/dev/null
 }
 
+keep_started() { # NAME …: unsets the variables that the client was not started with, and adds them to ignored
+  for variable; do
+    eval "[ \"\${$variable-}\" ]" || continue
+    [ "$started" ] || at_start
+    eval "value=\$$variable"
+    case $started in *"$line_end$variable=$value$line_end"*) ;; *) unset "$variable" && ignored="$ignored $variable" ;; esac
+  done
+}
+
+# at_start sets started: the environment that the client was started with, a line for each variable. What a project's files
+# set (the `env` of .claude/settings.json, .env) comes later. A client that an agent has started inherits that, so the first
+# client is asked. On the way up are shells, and clients that start themselves again. HOME and XDG_CONFIG_HOME become those.
+at_start() {
+  started=$line_end pid=$PPID client='' client_name=''
+  while [ "$pid" -gt 0 ] && look_at "$pid"; do
+    if [ "$client" ] && [ "$name" != "$client_name" ] && ! [ "/proc/$pid/exe" -ef "/proc/$client/exe" ]; then
+      first_environment && break
+      client=''
+    fi
+    case ${name##*/} in sh | bash | dash | zsh | ash | ksh | fish | busybox) ;; *) client=$pid client_name=$name ;; esac
+    pid=$parent
+  done
+  [ "$started" != "$line_end" ] || [ -z "$client" ] || first_environment || started=$line_end
+  for name in HOME XDG_CONFIG_HOME; do
+    case $started in
+      "$line_end") ;; # nobody knows
+      *"$line_end$name="*) value=${started#*"$line_end$name="} && eval "$name=\${value%%\"\$line_end\"*}" ;;
+      *) unset "$name" ;;
+    esac
+  done
+}
+
+look_at() { # PID: sets parent and name
+  if [ -r "/proc/$1/stat" ]; then
+    read -r name <"/proc/$1/stat" && parent=${name##*) ?} && parent=${parent#?} && parent=${parent%% *}
+    name=${name#*(} && name=${name%)*}
+  else # macOS
+    name=$(ps -o ppid= -o comm= -p "$1") && name=${name#"${name%%[! ]*}"} && parent=${name%% *} && name=${name#* }
+  fi
+}
+
+first_environment() { # sets started to what client was started with; fails if an agent's client has started that
+  if [ -r "/proc/$client/environ" ]; then started=$(tr '\0' '\n' <"/proc/$client/environ"); else started=$(ps -Eww -o command= -p "$client" | tr ' ' '\n'); fi
+  started=$line_end$started$line_end
+  case $started in
+    *"$line_end"CLAUDECODE=* | *"$line_end"AI_AGENT=* | *"$line_end"CODEX_SANDBOX* | *"$line_end"CODEX_THREAD_ID=* | *"$line_end"CODEX_CI=* | *"$line_end"GEMINI_CLI=* | *"$line_end"QWEN_CODE=* | *"$line_end"OPENCODE=* | *"$line_end"COPILOT_CLI=* | *"$line_end"CURSOR_AGENT=*)
+      started=$line_end && return 1 ;;
+  esac
+}
+
 recall() { # sets memory and connect; seconds is less while the server hangs. A planted file shortens the wait, it skips nothing
-  memory=${BATON_URL%/} && memory=${memory#*://} && memory=${memory##*@}
-  case $memory in localhost | localhost:* | 127.* | '[::1]'*) connect=0.3 again=0.3 ;; *) connect=$seconds again=0.7 ;; esac
+  memory=${url#*://} && memory=${memory##*@}
+  # What turns curl elsewhere, lets it trust others or loads code into it.
+  set -- http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES SSLKEYLOGFILE HOSTALIASES
+  case $memory in
+    localhost | localhost:* | 127.* | '[::1]'*) connect=0.3 again=0.3 && unset "$@" ;;
+    *) connect=$seconds again=0.7 && keep_started "$@" ;;
+  esac
+  direct="localhost,127.0.0.1,::1,[::1],${no_proxy:-${NO_PROXY-}}"
   while :; do case $memory in */*) memory=${memory%%/*}_${memory#*/} ;; *) break ;; esac; done
   folder=${XDG_RUNTIME_DIR:-${XDG_CACHE_HOME:-${HOME-}/.cache}}/baton memory=$folder/failed-$memory,
   [ -e "${memory}hung" ] || return 0
@@ -44,13 +112,37 @@ recall() { # sets memory and connect; seconds is less while the server hangs. A 
 }
 
 ask() { # prints curl's answer, in a subshell; curl reads the request from a descriptor: anyone can see a command line
-  exec curl -q -gsSi --suppress-connect-headers --connect-timeout "$connect" --max-time "$seconds" --noproxy "$direct" \
-    --data-binary @- -K /dev/fd/3 3<<END
+  set -- curl -q -gsi --suppress-connect-headers --connect-timeout "$connect" --max-time "$seconds" --noproxy "$direct" -K /dev/fd/3
+  # shellcheck disable=SC3067 # dash, bash and busybox have it; without it the server is asked
+  if [ -S "$relay" ] && [ -O "$relay" ] && [ -O "${relay%/*}" ]; then
+    line=${request%%"$line_end"*}
+    "$@" --unix-socket "$relay" -X POST -T - 3<<END
+url = "http://localhost/hooks/${line##*/hooks/}
+${request#*"$line_end"}
+END
+    code=$?
+    [ $code = 7 ] || { printf '\n1' && exit $code; } # `-T -` reads nothing before it is connected: the body is still there
+    start_relay
+  fi
+  exec "$@" --data-binary @- -w '\n%{time_connect}' 3<<END
 $request
 END
 }
 
-find_project() { # sets root and project; app/baton/local/project.py does the same
+start_relay() { # a session's start and a prompt wait for its port: http hooks find nobody else
+  [ -x "$relay_python" ] || return 0
+  case $event in SessionStart | UserPromptSubmit) ready=$(run_relay) ;; *) run_relay >/dev/null ;; esac
+}
+
+run_relay() { # it closes its output once it listens. The config file names its program; `-I` keeps a project's modules out of it
+  (
+    unset BATON_TOKEN
+    export BATON_URL="$url" BATON_CA_FILE="$ca_file"
+    cd / && exec "$relay_python" -I -m baton.relay.process "$relay" "$config"
+  ) </dev/null 2>/dev/null 3>&- 4>&- &
+}
+
+find_project() { # sets root, project and trees; app/baton/local/project.py does the same
   cd -P -- "${CLAUDE_PROJECT_DIR:-.}" >/dev/null || :
   root=$PWD
   until [ -z "$root" ] || [ -e "$root/.git" ]; do root=${root%/*}; done
@@ -70,17 +162,77 @@ find_project() { # sets root and project; app/baton/local/project.py does the sa
       url*=*) [ "$section" != '[remote "origin"]' ] || { remote=${line#*=} && break; } ;;
     esac
   done <"$git/config"
+  [ -z "$remote" ] || resolve_remote "$git/config" "${GIT_CONFIG_GLOBAL:-${HOME-}/.gitconfig}" "${XDG_CONFIG_HOME:-${HOME-}/.config}/git/config" /etc/gitconfig
   plain_remote
-  project=${BATON_PROJECT:-${remote:-${root:=/}}} root=${root:-/}
+  project=${BATON_PROJECT:-${remote:-${root:=/}}} root=${root:-/} trees=''
+  for line in "$git"/worktrees/*/gitdir; do
+    [ -r "$line" ] && [ ${#trees} -lt 6000 ] || break
+    place=${line%/gitdir} && IFS= read -r line <"$line"
+    case $line in /*) ;; *) line=$place/$line ;; esac
+    trees="${trees:-$git}|$line"
+  done
+}
+
+resolve_remote() { # FILE…: replaces the longest beginning of remote that git's `insteadOf` names, as git does
+  remote=${remote#"${remote%%[![:blank:]]*}"} longest='' base=''
+  for file in "$@"; do
+    section=''
+    [ ! -r "$file" ] || while read -r line || [ -n "$line" ]; do
+      case $line in
+        '['[Uu][Rr][Ll]*'"'*'"]'*) section=${line#*\"} && section=${section%%\"]*} ;;
+        '['*) section='' ;;
+        [Ii][Nn][Ss][Tt][Ee][Aa][Dd][Oo][Ff]*=*)
+          line=${line#*=} && line=${line#"${line%%[![:blank:]]*}"} && line=${line%"${line##*[![:blank:]]}"} && line=${line#\"} && line=${line%\"}
+          [ "$section" ] || continue
+          case $remote in "$line"*) [ ${#line} -le ${#longest} ] || longest=$line base=$section ;; esac ;;
+      esac
+    done <"$file"
+  done
+  remote=$base${remote#"$longest"}
+}
+
+resolve_host() { # FILE…: sets hostname, as ssh does, to the first HostName of a section for host. It reads no `Match`
+  for file in "$@"; do
+    [ -r "$file" ] || continue
+    applies=1
+    while read -r key line || [ -n "$key" ]; do
+      case $key in *=*) line="${key#*=} $line" && key=${key%%=*} ;; esac
+      line=${line#=} && line=${line#"${line%%[![:blank:]]*}"} && line=${line%"${line##*[![:blank:]]}"} && line=${line#\"} && line=${line%\"}
+      case $key in
+        [Hh][Oo][Ss][Tt])
+          applies='' && set -f
+          for pattern in $line; do
+            # shellcheck disable=SC2254 # it is a pattern
+            case $pattern in !*) case $host in ${pattern#!}) applies='' && break ;; esac ;; *) case $host in $pattern) applies=1 ;; esac ;; esac
+          done
+          set +f ;;
+        [Mm][Aa][Tt][Cc][Hh]) applies='' ;;
+        [Hh][Oo][Ss][Tt][Nn][Aa][Mm][Ee]) [ -z "$applies" ] || [ "$hostname" ] || hostname=$line ;;
+        [Ii][Nn][Cc][Ll][Uu][Dd][Ee])
+          case $line in '~'/*) line=${HOME-}/${line#??} ;; /*) ;; *) line=${HOME-}/.ssh/$line ;; esac
+          # shellcheck disable=SC2086 # it is a pattern
+          [ -z "$applies" ] || [ "$included" ] || hostname=$(included=1 && resolve_host $line && printf %s "$hostname") ;;
+      esac
+    done <"$file"
+  done
 }
 
 plain_remote() { # https://user:secret@host/team/repo.git and git@host:team/repo become host/team/repo
-  remote=${remote#"${remote%%[![:blank:]]*}"} && host=${remote%%:*}
+  host=${remote%%:*} path=''
   case $remote in
+    ssh://* | git+ssh://* | ssh+git://*)
+      remote=${remote#*://} && host=${remote%%/*} && path=${remote#"$host"} && host=${host##*@}
+      case $host in *']' | *']:'*) ;; *:*) path=:${host#*:}$path && host=${host%%:*} ;; esac ;;
     *://*) remote=${remote#*://} && host=${remote%%/*} && remote=${host##*@}${remote#"$host"} ;;
     .*) remote='' ;;
-    *:*) case $host in */*) ;; *) path=${remote#*:} && remote=${host##*@}/${path#/} ;; esac ;;
+    *:*) case $host in */*) ;; *) path=${remote#*:} && path=/${path#/} && host=${host##*@} ;; esac ;;
   esac
+  if [ "$path" ]; then # over ssh, where the person may have named the host
+    hostname='' included=''
+    resolve_host "${HOME-}/.ssh/config" /etc/ssh/ssh_config
+    case $hostname in *%h*) hostname=${hostname%%\%h*}$host${hostname#*\%h} ;; esac
+    remote=${hostname:-$host}$path
+  fi
   remote=${remote%/} && remote=${remote%.git}
 }
 
@@ -88,9 +240,6 @@ count_work_items() { # sets work_items; "" if unknown
   work_items=''
   if [ "$counting" ]; then
     work_items=$(cd "$root" && eval "$counting" </dev/null) && work_items=${work_items##*[!0-9]} || work_items=''
-  elif [ -d "$root/.htmlgraph" ]; then
-    set -- "$root"/.htmlgraph/features/*.html
-    if [ -e "$1" ]; then work_items=$#; else work_items=0; fi
   fi
 }
 
@@ -101,7 +250,6 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
     copilot-cli) settings=${COPILOT_HOME:-${HOME-}/.copilot}/hooks/baton.json manifest=${manifest_copilot-} ;;
     gemini) settings=${GEMINI_CLI_HOME:-${HOME-}}/.gemini/settings.json manifest=${manifest_gemini-} ;;
     cursor) settings=${HOME-}/.cursor/hooks.json manifest=${manifest_cursor-} ;;
-    continue) settings=${CONTINUE_GLOBAL_DIR:-${HOME-}/.continue}/settings.json manifest=${manifest_continue-} ;;
     qwen) settings=${QWEN_HOME:-${HOME-}/.qwen}/settings.json manifest=${manifest_qwen-} ;;
     *) settings=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude}/settings.json manifest=${manifest_claude-} ;;
   esac
@@ -109,7 +257,7 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
     for file in "$2" "$3"; do cksum <"$file" || echo - -; done
     case $1 in # a plugin is code: all of it counts
       opencode) cat "$settings" ;;
-      *) grep -oE "baton(-hook\.(sh|ps1)|(\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+( block)?" "$settings" | sort ;;
+      *) grep -oE "baton(-hook\.sh|(\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+[^|;\"]*" "$settings" | sort ;;
     esac | cksum
     grep -cE '"disableAllHooks"[[:space:]]*:[[:space:]]*true|"hooksConfig"' "$settings"
   ) 2>/dev/null
@@ -120,14 +268,15 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
 }
 
 # Of each file of ARGV (`s=WHOSE` names the source of those behind it), what its front matter says under a few keys: no
-# body, and nothing of `mcpServers` or `hooks`. A file is left where the front matter ends, or where it has none.
+# body, and nothing of `mcpServers` or `hooks`. A file is left where the front matter ends, or where it has none. A long value
+# is cut at a blank, so that no character is torn and the keys behind it are still read.
 read_front_matter='
 BEGIN {
   for (i = 1; i < ARGC && total < 120000; i++) {
     file = ARGV[i]
     if (file ~ /^s=/) { whose = substr(file, 3); continue }
-    count = size = keep = 0
-    while (count++ < 300 && (getline line < file) > 0) {
+    count = keep = 0
+    while (count++ < 20000 && (getline line < file) > 0) {
       sub(/\r$/, "", line)
       if (count == 1) {
         if (line !~ /^(\357\273\277)?---[ \t]*$/) break
@@ -140,9 +289,21 @@ BEGIN {
       if (line ~ /^[a-z][A-Za-z0-9_-]*:([ \t]|$)/) {
         key = line
         sub(/:.*/, "", key)
-        if (key !~ /^(user|assistant|human|context|commentary)$/) keep = key ~ /^(name|description|model|mode|disable)$/
+        if (key !~ /^(user|assistant|human|context|commentary)$/) {
+          keep = key ~ /^(name|description|model|mode|disable)$/
+          room = key == "description" && total < 60000 ? 3000 : 300
+        }
       }
-      if (keep && (size += length(line) + 1) < 4000) { print " " line; total += length(line) + 1 }
+      if (keep && room > 0) {
+        size = length(line)
+        if (size > room) {
+          line = substr(line, 1, room)
+          if (!sub(/[ \t][^ \t]*$/, "", line)) line = ""
+        }
+        print " " line
+        room -= size + 1
+        total += length(line) + 1
+      }
     }
     close(file)
   }
@@ -205,43 +366,88 @@ option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE ar
   request="$request$1 = \"$text$rest\"$line_end"
 }
 
+report_models() { # CLIENT: sets models, what the environment says of the models that the client can use
+  models='' model=${ANTHROPIC_MODEL-} gateway=${ANTHROPIC_BASE_URL-}
+  case $1 in
+    copilot-cli) gateway=${COPILOT_PROVIDER_BASE_URL-} model=${gateway:+${COPILOT_MODEL-}} ;;
+    *)
+      models="${ANTHROPIC_DEFAULT_HAIKU_MODEL:+haiku }${ANTHROPIC_DEFAULT_SONNET_MODEL:+sonnet }${ANTHROPIC_DEFAULT_OPUS_MODEL:+opus }${ANTHROPIC_DEFAULT_FABLE_MODEL:+fable }"
+      case ${CLAUDE_CODE_USE_BEDROCK-}/${CLAUDE_CODE_USE_VERTEX-}/${CLAUDE_CODE_USE_FOUNDRY-} in *1* | *true* | *yes* | *on*) models="${models}cloud " ;; esac ;;
+  esac
+  case $gateway in '' | https://api.anthropic.com | https://api.anthropic.com/*) ;; *) models="${models}gateway " ;; esac
+  models=$models${model:+model=$model} && models=${models% }
+}
+
 write_request() { # CLIENT EVENT: sets request
   request='' dialect=$1
-  option url "${BATON_URL%/}/hooks/$1?event=$2"
+  option url "$url/hooks/$1?event=$2"
   if [ "$event" = SessionStart ]; then
     count_work_items
     option header "Baton-Work-Items: $work_items"
-    option header "Baton-Shim: $$"
+    option header "Baton-Ignored:$ignored"
     measure "$1" "$0" "$lib"
     option header "Baton-Digests: $digests"
     option header "Baton-Manifest: $manifest"
     option header "Baton-Machine: $(uname -n)"
     gather_agents "$1"
     option header "Baton-Agents: $agents_sum"
+    report_models "$1"
+    option header "Baton-Models: $models"
   fi
+  case $event in SessionStart | UserPromptSubmit) option header "Baton-Shim: $$" ;; esac
   case $event in SessionStart | PostToolUse* | PermissionDenied) [ -z "${AI_AGENT-}" ] || option header "Baton-Client: $AI_AGENT" ;; esac
+  write_headers
+}
+
+write_headers() { # adds to request who asks, and how to answer
   [ -z "${TRACEPARENT-}" ] || option header "Traceparent: $TRACEPARENT"
-  set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
+  set -- "User: $login" "Project: $project" "Root: $root" "Worktrees: $trees" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"
   write_access
 }
 
 write_access() { # adds to request what the server is trusted by, and the token
-  [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
-  [ -z "${BATON_TOKEN-}" ] || option header "Authorization: Bearer $BATON_TOKEN"
+  [ -z "$ca_file" ] || option cacert "$ca_file"
+  [ -z "$token" ] || option header "Authorization: Bearer $token"
   option header "Expect:"
 }
 
 send_agents() { # CLIENT: sends what the server does not know yet; the session goes on whatever comes of it
   case $head/$agents_sum in *[Bb]aton-[Ww]ants:\ agents*/?*) ;; *) return 0 ;; esac
-  request='' seconds=1.5
-  option url "${BATON_URL%/}/inventory/$1?checksum=$agents_sum"
+  request='' relay='' seconds=1.5
+  option url "$url/inventory/$1?checksum=$agents_sum"
   option request PUT
-  option header "Baton-User: $BATON_USER"
+  option header "Baton-User: $login"
   option header "Content-Type: application/octet-stream"
   write_access
   printf '%s\n' "$agents" | ask >/dev/null || :
+}
+
+# send_texts CLIENT: where the server wants the skills and commands of a name, asks again with their texts. Claude Code before
+# 2.1.332 runs their shell lines without a hook. An answer without an opinion leaves the first one as it is.
+send_texts() {
+  case $answer in *[Bb]aton-[Ww]ants:\ texts\ *) head=${answer%%"$line_end"?"$line_end"*} ;; *) return 0 ;; esac
+  case $head in *[Bb]aton-[Ww]ants:\ texts\ *) ;; *) return 0 ;; esac
+  about=${head#*[Bb]aton-[Ww]ants: texts } && about=${about%%[[:cntrl:]]*}
+  name=${about%% *} about=${about#* } first=$answer request='' user=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude}
+  case $name/$about in *[!A-Za-z0-9._?=/-]*) return 0 ;; esac
+  option url "$url/hooks/$1?event=$event&about=$about"
+  set -- "$user/skills" "$user/commands" "$user/plugins" /etc/claude-code/.claude
+  place=$PWD
+  while :; do
+    set -- "$@" "$place/.claude/skills" "$place/.claude/commands"
+    case $place in "$root" | '') break ;; esac
+    place=${place%/*}
+  done
+  write_headers
+  skill='[Ss][Kk][Ii][Ll][Ll].[Mm][Dd]' pattern=$name
+  while :; do case $pattern in *\?*) pattern=${pattern%%\?*}.${pattern#*\?} ;; *) break ;; esac; done
+  answer=$({
+    find -L "$@" -type f \( -path "*/$name/$skill" -o -name "$name.[Mm][Dd]" \) -exec cat {} +
+    find -L "$@" -type f -name "$skill" -exec grep -lE "^name:.*$pattern" {} + | while IFS= read -r file; do cat "$file"; done
+  } 2>/dev/null | head -c 1000000 | ask) || fail $?
+  case ${answer#*"$line_end"?"$line_end"} in "{}$line_end"*) answer=$first ;; esac
 }
 
 # The keys of an answer, and of the input of a tool that starts an agent.
@@ -298,10 +504,33 @@ drop_answer() { # what would refuse or ask must not be lost with the rest: then 
   exit 0
 }
 
+explain() { # STATUS: sets why and advice, by curl's exit code or the status of an answer
+  advice='Find the cause: baton doctor.'
+  case $1 in
+    6) why='has a name that is not known' advice='Correct BATON_URL in the config file.' ;;
+    7) why='refuses connections' advice='Start it: baton serve.' ;;
+    28)
+      case ${answer##*"$line_end"} in
+        0.000000) why="could not be reached within $connect s" ;;
+        *) why="did not answer within $seconds s: it is overloaded or hangs" ;;
+      esac ;;
+    18 | 52 | 56) why='broke off its answer' ;;
+    35 | 60 | 77) why='has no certificate that is trusted here' advice='Set BATON_CA_FILE in the config file.' ;;
+    12[67]) why='cannot be asked without curl' advice='Install curl.' ;;
+    401* | 403*) why='does not accept the token of the hooks' advice='Sign in again: baton auth login, then baton hooks install.' ;;
+    426*) why='speaks another version of the hooks' advice='Install those of this version: baton hooks install.' ;;
+    [1-9][0-9][0-9]*) why="answered $1" ;;
+    0) why='answered something that is not JSON' ;;
+    *) why="cannot be asked (curl exit code $1)" ;;
+  esac
+}
+
 print_answer() { # CLIENT: only a 2xx with a JSON object is an answer
+  answer=${answer%"$line_end"*} # without what curl has measured
   head=${answer%%"$line_end"?"$line_end"*} body=${answer#*"$line_end"?"$line_end"} status=${answer#* }
-  case $status in 2[0-9][0-9]*) ;; *) fail "answered ${status%%[[:cntrl:]]*}" ;; esac
-  case $body in \{*\}) ;; *) fail "answered something that is not JSON" ;; esac
+  while :; do case $body in *"$line_end") body=${body%"$line_end"} ;; *) break ;; esac; done
+  case $status in 2[0-9][0-9]*) ;; 599\ *) status=${status#* } && fail "${status%%[[:cntrl:]]*}" ;; *) fail "${status%%[[:cntrl:]]*}" ;; esac
+  case $body in \{*\}) ;; *) fail 0 ;; esac
   for file in "$memory"*; do [ ! -e "$file" ] || rm -f "$file"; done
   is_harmless "$1" || drop_answer
   printf '%s\n' "$body"
@@ -309,29 +538,29 @@ print_answer() { # CLIENT: only a 2xx with a JSON object is an answer
     sed -n -e "s/^[Bb]aton-[Dd]ecision: /baton: $event: /p" -e 's/^[Bb]aton-[Mm]essage: //p' >&2
 }
 
-remember() { # WHAT: notes the failure, and tells the person once a session what it means
+remember() { # STATUS: notes the failure, and tells the person once a session what it means
   [ -d "$folder" ] || (umask 077 && mkdir -p "$folder")
-  case $1 in *'code 28)') printf '' >"${memory}hung" ;; esac
+  [ "$1" != 28 ] || printf '' >"${memory}hung"
   case $on_failure/$event/$dialect in block/* | */Stop/* | */Sub* | */SessionEnd/* | */PreCompress/* | */PreToolUse/qwen) return ;; esac
   # The session is known by the client's process. It started a shell, and that the shim.
-  client=''
-  [ ! -r "/proc/$PPID/stat" ] || read -r client <"/proc/$PPID/stat"
-  client=${client##*) ?} && client=${client#?} && client=${client%% *}
-  [ "$client" ] || client=$(ps -o ppid= -p "$PPID") && client=${client##* }
-  if [ "$event" != SessionStart ]; then [ ! -e "$memory$client" ] || return 0; fi
-  printf '' >"$memory$client" || [ "$event" = SessionStart ] || return 0
-  text="Baton is not checking this session: the server at ${BATON_URL##*@} could not be asked: $1. Start it (baton serve), or find the cause (baton doctor)."
-  case $text in *[\\\"[:cntrl:]]*) text='Baton is not checking this session: its server could not be asked. Run baton doctor.' ;; esac
+  parent='' && look_at "$PPID"
+  if [ "$event" != SessionStart ]; then [ ! -e "$memory$parent" ] || return 0; fi
+  printf '' >"$memory$parent" || [ "$event" = SessionStart ] || return 0
+  [ -z "$ignored" ] || advice="$advice Ignored, as the client was not started with it:$ignored."
+  text="Baton is not checking this session: the server at ${url##*@} $why. $advice"
+  case $text in *[\\\"[:cntrl:]]*) text="Baton is not checking this session: its server could not be asked. $advice" ;; esac
   warn "$text"
 }
 
-fail() { # WHAT: lets the client go on, or refuses. A refused Stop would keep the agent running for ever
-  [ -z "$debug" ] || printf 'baton: %s: not decided: %s\n' "$event" "$1" >&2
+fail() { # STATUS: lets the client go on, or refuses. A refused Stop would keep the agent running for ever
+  explain "$1"
+  [ -z "$debug" ] || printf 'baton: %s: not decided: the server %s\n' "$event" "$why" >&2
   remember "$1" 2>/dev/null
   case $on_failure/$event in block/Stop | block/SubagentStop | block/PostToolUse* | block/PermissionDenied | block/PreCompress) exit 0 ;; block/*) ;; *) exit 0 ;; esac
-  text="baton: $event refused, because the server at ${BATON_URL##*@} could not be asked: $1."
+  text="baton: $event refused, because the server at ${url##*@} $why."
   case $text in *[\\\"[:cntrl:]]*) text="baton: $event refused, because its server could not be asked." ;; esac
-  text="$text The person can start it (baton serve), find the cause (baton doctor), or restart the client with BATON_ON_FAILURE=allow."
+  [ -z "$ignored" ] || advice="$advice Ignored, as the client was not started with it:$ignored."
+  text="$text What the person can do: $advice Or restart the client with BATON_ON_FAILURE=allow."
   case $dialect/$event in # these refuse on an exit code as well, but show no reason then
     copilot-cli/PreToolUse | copilot-cli/UserPromptSubmit | cursor/PreToolUse | cursor/UserPromptSubmit) refuse "$text" && exit 0 ;;
   esac

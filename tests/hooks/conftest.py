@@ -1,4 +1,4 @@
-"""Shells that run the shim, a server for it to ask, and an environment that holds nothing of the developer's."""
+"""Shells running the shim, a server for it, and an environment without the developer's variables."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A server that answers the shim in every good and bad way, and the call of the shim."""
+"""A server answering the shim in every good and bad way, and the call of the shim."""
 
 import http.server
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,11 +85,17 @@ def answers(
 
     def reply(connection: socket.socket) -> None:
         time.sleep(wait)
-        connection.sendall(
-            f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n".encode() + headers + b"\r\n" + body,
-        )
+        connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n".encode() + headers + b"\r\n" + body)
 
     return reply
+
+
+def with_its_own_path(folder: Path) -> Path:
+    """Return a folder with a shim that takes programs from the PATH of its environment first."""
+    folder.mkdir()
+    for file in HOOKS.glob("*.sh"):
+        (folder / file.name).write_text(file.read_text().replace("PATH=/usr/bin:/bin:$PATH", "PATH=$PATH"))
+    return folder
 
 
 def run_shim(
@@ -99,11 +105,15 @@ def run_shim(
     *arguments: str,
     body: bytes = b"{}",
     hooks: Path = HOOKS,
+    later: Mapping[str, str] = {},
 ) -> Ran:
+    """Run the shim as a client does: one that was started with `env`, and has set `later` since."""
     words = arguments or ("claude-code", "PreToolUse")
     script = [] if shell == PYTHON else [str(hooks / "baton-hook.sh")]
+    client = ["timeout", "--foreground", "120"]  # it is the process above, as a client is
+    project = ["env", *(f"{name}={value}" for name, value in later.items())] if later else []
     done = subprocess.run(
-        [*shell, *script, *words],
+        [*client, *project, *shell, *script, *words],
         input=body,
         env=env,
         cwd=cwd,

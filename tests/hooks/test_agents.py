@@ -1,4 +1,4 @@
-"""What the shim reads of agents' files at a session's start, and when it sends that."""
+"""Agent files read by the shim at a session's start, and the time of sending them."""
 
 import json
 import subprocess
@@ -134,6 +134,59 @@ def test_much_is_cut(one, env, folder, server):
     assert sent.count("= project") == 200
     assert sent.count("more and more") < 4_000 / len("more and more")
     assert len(sent) < 130_000
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        'description: "' + "a" * 9_000 + '"',
+        "description: " + "more and more " * 900,
+        "description: |\n" + "  more and more\n" * 1_000,
+        "description: >\n" + "  ééééé\n" * 4_000,
+        "tools: " + "x, " * 5_000,
+    ],
+)
+def test_the_model_behind_a_long_value_is_read(shell, env, folder, server, description):
+    write(folder / ".claude/agents/one.md", front=f"{description}\nmodel: inherit\ndisable: false")
+    sent = started(shell, env, folder, server)
+    assert sent.endswith("\n model: inherit\n disable: false\n")
+    assert len(sent.encode()) < 4_000
+
+
+def test_many_long_files_hide_no_model(one, env, folder, server):
+    for number in range(200):
+        write(folder / f".claude/agents/{number}.md", front="description: " + "x y " * 1_000 + "\nmodel: inherit")
+    assert started(one, env, folder, server).count("\n model: inherit\n") == 200
+
+
+MODELS = {
+    "": "",
+    "ANTHROPIC_MODEL=glm-5 ANTHROPIC_BASE_URL=https://gate.example/v1": "gateway model=glm-5",
+    "ANTHROPIC_DEFAULT_HAIKU_MODEL=glm-5-air ANTHROPIC_DEFAULT_OPUS_MODEL=glm-5": "haiku opus",
+    "CLAUDE_CODE_USE_BEDROCK=1 ANTHROPIC_DEFAULT_SONNET_MODEL=x": "sonnet cloud",
+    "CLAUDE_CODE_USE_VERTEX=0 ANTHROPIC_BASE_URL=https://api.anthropic.com": "",
+    "COPILOT_MODEL=gpt-6": "",
+}
+
+
+@pytest.mark.parametrize(("variables", "expected"), MODELS.items())
+def test_a_session_s_start_reports_what_the_environment_says_of_models(shell, env, folder, server, variables, expected):
+    server.reply = answers(b"{}")
+    run_shim(shell, env | dict(one.split("=") for one in variables.split()), folder, "claude-code", "SessionStart")
+    assert server.seen[0].headers.get("baton-models", b"").decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"COPILOT_MODEL": "gpt-6", "ANTHROPIC_BASE_URL": "http://x"}, ""),
+        ({"COPILOT_MODEL": "glm-5", "COPILOT_PROVIDER_BASE_URL": "http://x"}, "gateway model=glm-5"),
+    ],
+)
+def test_copilot_has_its_own_variables(shell, env, folder, server, variables, expected):
+    server.reply = answers(b"{}")
+    run_shim(shell, env | variables, folder, "copilot-cli", "SessionStart")
+    assert server.seen[0].headers.get("baton-models", b"").decode() == expected
 
 
 def test_a_server_that_takes_no_agents_stops_nothing(shell, env, folder, server):

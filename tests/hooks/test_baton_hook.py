@@ -1,4 +1,4 @@
-"""The shim against servers that answer, fail, hang and lie."""
+"""The shim against servers with answers, failures, hangs and lies."""
 
 import base64
 import json
@@ -11,19 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.shim import ANSWER, HOOKS, PYTHON, answers, run_shim
+from tests.hooks.shim import ANSWER, HOOKS, PYTHON, answers, run_shim, with_its_own_path
 from tests.support.server import until
 
 NASTY = """a "b" 'c' \\ \\n $(touch pwned) `touch pwned` $HOME ; # é 日本 %s =x"""
-
-IN_PYTHON = {
-    "curl exit code 18": "the answer was cut",
-    "curl exit code 52": "the server hung up",
-    "curl exit code 28": "it took too long",
-    "curl exit code 7": "refused",
-    "curl exit code": "was not HTTP",
-}
-"""What `baton hook` says where the shim says what curl's exit code was."""
 
 
 def refusal(ran, shell):
@@ -37,9 +28,8 @@ def refusal(ran, shell):
     return specific["permissionDecisionReason"] if "permissionDecision" in specific else said["reason"]
 
 
-def assert_let_go(ran, why="", shell=None):
+def assert_let_go(ran, why=""):
     """The call goes on; the person, and nobody else, is told that it was not checked."""
-    why = IN_PYTHON.get(why, why) if shell == PYTHON else why
     assert (ran.code, ran.err) == (0, b"")
     told = json.loads(ran.out)
     assert list(told) == ["systemMessage"]
@@ -103,17 +93,17 @@ def test_control_characters_cannot_start_a_header_or_an_option(shell, env, folde
         (answers(b"<html>log in</html>"), "not JSON"),
         (answers(b""), "not JSON"),
         (answers(b'{"cut":'), "not JSON"),
-        (answers(b'{"short":1}', length=400), "curl exit code 18"),
-        (lambda connection: connection.sendall(b"\0\xff garbage\r\n\r\n{}"), "curl exit code"),
-        (lambda connection: None, "curl exit code 52"),
+        (answers(b'{"short":1}', length=400), "broke off its answer"),
+        (lambda connection: connection.sendall(b"\0\xff garbage\r\n\r\n{}"), ""),
+        (lambda connection: None, "broke off its answer"),
     ],
     ids=["500", "422", "redirect", "html", "empty", "half-json", "truncated", "garbage", "hang-up"],
 )
 def test_what_is_no_answer_lets_the_call_go_on_or_refuses_it_aloud(shell, env, folder, server, reply, why):
     server.reply = reply
-    assert_let_go(run_shim(shell, env, folder), why, shell)
+    assert_let_go(run_shim(shell, env, folder), why)
     text = refusal(run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder), shell)
-    assert (IN_PYTHON.get(why, why) if shell == PYTHON else why) in text
+    assert why in text
     assert "PreToolUse refused" in text
     assert server.url in text
     assert "BATON_ON_FAILURE=allow" in text
@@ -130,9 +120,9 @@ def test_a_redirect_is_not_followed(shell, env, folder, server):
 @pytest.mark.parametrize("before", [b"", b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a":'], ids=["mute", "half"])
 def test_a_server_that_hangs_is_given_up_before_the_client_gives_up_the_hook(env, folder, server, before):
     server.reply = server.hangs(before)
-    for shell, why in ((["sh"], "curl exit code 28"), (PYTHON, "it took too long")):
+    for shell in (["sh"], PYTHON):
         text = refusal(run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder), shell)
-        assert f"no answer within 1.5 s ({why})" in text
+        assert "did not answer within 1.5 s" in text
         (Path(env["HOME"]) / ".cache/baton" / f"failed-{server.url.removeprefix('http://')},hung").unlink()
 
 
@@ -155,7 +145,9 @@ def test_a_server_that_hung_is_not_waited_for_again_until_it_answers(shell, env,
 
 def test_the_person_is_told_once_a_session_and_not_by_every_call(shell, env, folder, server):
     server.reply = answers(status="500 Oops")
-    outs = [run_shim(shell, env, folder, "claude-code", event).out for event in ("Stop", "PreToolUse", "PreToolUse")]
+    body = b'{"session_id": "s1"}'
+    events = ("Stop", "PreToolUse", "PreToolUse")
+    outs = [run_shim(shell, env, folder, "claude-code", event, body=body).out for event in events]
     assert [b"is not checking" in out for out in outs] == [False, True, False]
     for _ in range(2):  # each session begins with it
         assert b"answered 500 Oops" in run_shim(shell, env, folder, "claude-code", "SessionStart").out
@@ -196,9 +188,9 @@ def test_a_dead_server_lets_the_call_go_on_or_refuses_it_aloud(shell, env, folde
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         env |= {"BATON_URL": f"http://ada:pass@127.0.0.1:{probe.getsockname()[1]}"}
-        assert_let_go(run_shim(shell, env, folder), "curl exit code 7", shell)
+        assert_let_go(run_shim(shell, env, folder), "refuses connections. Start it: baton serve.")
         text = refusal(run_shim(shell, env, folder, "claude-code", "PreToolUse", "block"), shell)
-    assert ("refused" if shell == PYTHON else "curl exit code 7") in text
+    assert "refuses connections" in text
     assert "pass" not in text
 
 
@@ -221,13 +213,18 @@ def test_the_environment_overrules_a_fail_closed_installation(one, env, folder, 
 
 
 def test_without_curl_or_its_library_the_call_goes_on_or_is_refused(env, folder, tmp_path):
-    bare = tmp_path / "bin"
+    bare, hooks = tmp_path / "bin", with_its_own_path(tmp_path / "hooks")
     bare.mkdir()
-    for name in ("sh", "id", "cat"):
+    for name in ("sh", "id", "cat", "tr", "timeout", "mkdir"):
         (bare / name).symlink_to(str(shutil.which(name)))
     shell = [str(shutil.which("sh"))]
-    assert run_shim(shell, env | {"PATH": str(bare)}, folder) == (0, b"", b"")
-    assert run_shim(shell, env | {"PATH": str(bare)}, folder, "claude-code", "PreToolUse", "block").code == 2
+    env |= {"PATH": str(bare)}
+    told = run_shim(shell, env, folder, hooks=hooks)
+    assert (told.code, "cannot be asked without curl. Install curl." in json.loads(told.out)["systemMessage"]) == (
+        0,
+        True,
+    )
+    assert run_shim(shell, env, folder, "claude-code", "PreToolUse", "block", hooks=hooks).code == 2
     alone = tmp_path / "alone"
     alone.mkdir()
     shutil.copy(HOOKS / "baton-hook.sh", alone)
@@ -245,20 +242,20 @@ def test_disabled_skips_at_once_but_announces_the_session(shell, env, folder, se
 
 
 @pytest.mark.parametrize(("value", "sent"), [("1", True), ("true", True), ("0", False), ("", False)])
-def test_the_mode_alone_is_switched_off_by_the_seed_s_variable(shell, env, folder, server, value, sent):
+def test_the_mode_alone_is_switched_off_by_its_variable(shell, env, folder, server, value, sent):
     assert run_shim(shell, env | {"HTMLGRAPH_ORCHESTRATOR_DISABLED": value}, folder).out == ANSWER + b"\n"
     headers = server.seen[0].headers
     assert headers.get("baton-orchestrator-disabled") == (b"1" if sent else None)
     assert "baton-disabled" not in headers
 
 
-@pytest.mark.parametrize("switch", [{"BATON_DEBUG": "1"}, {"OMC_DEBUG": "true"}])
+@pytest.mark.parametrize("switch", [{"BATON_DEBUG": "1"}, {"BATON_DEBUG": "true"}])
 def test_debug_tells_what_was_decided_on_standard_error(shell, env, folder, server, switch):
-    told = b"baton-decision: rewrite models/inject\r\nBaton-Message: [OMC] Auto-injecting model: haiku for explore\r\n"
+    told = b"baton-decision: rewrite models/inject\r\nBaton-Message: Auto-injecting model: haiku for explore\r\n"
     server.reply = answers(headers=told)
     ran = run_shim(shell, env | switch, folder)
     assert ran.out == ANSWER + b"\n"
-    assert ran.err == b"baton: PreToolUse: rewrite models/inject\n[OMC] Auto-injecting model: haiku for explore\n"
+    assert ran.err == b"baton: PreToolUse: rewrite models/inject\nAuto-injecting model: haiku for explore\n"
     assert server.seen[0].headers["baton-debug"] == b"1"
 
 
@@ -266,19 +263,19 @@ def test_debug_tells_why_nothing_was_decided(env, folder, server):
     server.reply = answers(status="503 Busy")
     ran = run_shim(["sh"], env | {"BATON_DEBUG": "1"}, folder)
     assert ran.code == 0
-    assert b"baton: PreToolUse: not decided: answered 503" in ran.err
+    assert b"baton: PreToolUse: not decided: the server answered 503" in ran.err
 
 
 @pytest.mark.parametrize("value", ["0", "false", ""])
 def test_switches_that_are_off_change_nothing(env, folder, server, value):
-    env |= {"BATON_DEBUG": value, "OMC_DEBUG": value, "BATON_DISABLED": value}
+    env |= {"BATON_DEBUG": value, "BATON_DISABLED": value}
     assert run_shim(["sh"], env, folder) == (0, ANSWER + b"\n", b"")
     assert not {"baton-debug", "baton-disabled"} & set(server.seen[0].headers)
 
 
 def test_the_token_is_on_no_command_line(env, folder, server):
     server.reply = server.hangs()
-    command = ["sh", str(HOOKS / "baton-hook.sh"), "claude-code", "SessionStart"]
+    command = ["timeout", "120", "sh", str(HOOKS / "baton-hook.sh"), "claude-code", "SessionStart"]
     token = "tok-" + base64.b32encode(folder.as_posix().encode()).decode()[-12:]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=env | {"BATON_TOKEN": token}, cwd=folder
@@ -297,6 +294,42 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:  # it has ended meanwhile
         return b""
+
+
+FAULTS = [
+    (answers(status="401 Unauthorized"), "does not accept the token of the hooks", "baton auth login"),
+    (answers(status="403 Forbidden"), "does not accept the token of the hooks", "baton auth login"),
+    (answers(status="426 Upgrade Required"), "speaks another version of the hooks", "baton hooks install"),
+    (answers(status="503 Busy"), "answered 503 Busy", "baton doctor"),
+    (answers(b"<html>"), "answered something that is not JSON", "baton doctor"),
+    (lambda connection: None, "broke off its answer", "baton doctor"),
+]
+
+
+@pytest.mark.matrix(3)
+@pytest.mark.parametrize("client", ["claude-code", "codex", "copilot-cli", "gemini", "qwen", "cursor"])
+@pytest.mark.parametrize(("reply", "fault", "advice"), FAULTS, ids=["401", "403", "426", "503", "html", "hang-up"])
+def test_each_client_s_message_names_the_fault_and_the_next_step(
+    one, env, folder, server, client, reply, fault, advice
+):
+    server.reply = reply
+    told = json.dumps(json.loads(run_shim(one, env, folder, client, "UserPromptSubmit").out))
+    assert fault in told
+    assert advice in told
+
+
+@pytest.mark.parametrize(
+    ("url", "fault", "advice"),
+    [
+        ("http://127.0.0.1:1", "refuses connections", "Start it: baton serve."),
+        ("http://no-such-host.invalid", "has a name that is not known", "Correct BATON_URL"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_told_as_such(one, env, folder, url, fault, advice):
+    ran = run_shim(one, env | {"BATON_URL": url}, folder)
+    assert fault in json.loads(ran.out)["systemMessage"]
+    assert advice in json.loads(ran.out)["systemMessage"]
+    assert "did not answer" not in ran.out.decode()
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY", "all_proxy"])
@@ -322,7 +355,7 @@ def test_the_developers_curl_settings_do_not_interfere(one, env, folder, server)
 def test_a_ca_file_is_used(env, folder, server, tmp_path):
     missing = tmp_path / "no such ca.pem"
     https = {"BATON_URL": server.url.replace("http:", "https:"), "BATON_CA_FILE": str(missing)}
-    for shell, why in ((["sh"], "curl exit code 77"), (PYTHON, "No such file")):
+    for shell, why in ((["sh"], "no certificate that is trusted"), (PYTHON, "No such file")):
         assert why in refusal(run_shim(shell, env | https, folder, "claude-code", "PreToolUse", "block"), shell)
 
 
@@ -350,24 +383,17 @@ def test_without_a_name_the_login_name_is_sent(shell, env, folder, server):
 
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize(
-    ("files", "command", "sent"),
+    ("command", "sent"),
     [
-        ([], "", None),
-        ([".htmlgraph/x"], "", b"0"),
-        ([".htmlgraph/features/a b.html", ".htmlgraph/features/c.html", ".htmlgraph/features/d.txt"], "", b"2"),
-        ([], "printf 'a\\nb\\n' | wc -l", b"2"),
-        ([], "echo '   7'; cat", b"7"),
-        ([".htmlgraph/features/a.html"], "echo no", None),
-        ([], "echo 3; exit 4", None),
-        ([], "echo 'unclosed", None),
+        ("", None),
+        ("printf 'a\\nb\\n' | wc -l", b"2"),
+        ("echo '   7'; cat", b"7"),
+        ("echo no", None),
+        ("echo 3; exit 4", None),
+        ("echo 'unclosed", None),
     ],
 )
-def test_a_session_s_start_counts_work_items_and_names_the_shim_s_process(
-    shell, env, folder, server, files, command, sent
-):
-    for name in files:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
+def test_a_session_s_start_counts_work_items_and_names_the_shim_s_process(shell, env, folder, server, command, sent):
     if command:
         config = Path(env["HOME"]) / ".config" / "baton"
         config.mkdir(parents=True)
@@ -383,14 +409,17 @@ def test_a_session_s_start_counts_work_items_and_names_the_shim_s_process(
 
 
 def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):
-    log = tmp_path / "started"
+    log, hooks = tmp_path / "started", with_its_own_path(tmp_path / "hooks")
     bin_ = tmp_path / "bin"
+    config = tmp_path / "config"
+    config.write_text(f"BATON_URL={server.url}\nBATON_USER=ada\n")
+    env = {"HOME": env["HOME"], "PATH": f"{bin_}:{env['PATH']}"}
     bin_.mkdir()
     for name in ("curl", "id", "git", "cat", "sed", "tr"):
         script = bin_ / name
         script.write_text(f'#!/bin/sh\necho {name} >>"{log}"\nexec {shutil.which(name) or "false"} "$@"\n')
         script.chmod(0o755)
-    run_shim(["sh"], env | {"PATH": f"{bin_}:{env['PATH']}"}, folder)
+    run_shim(["sh"], env, folder, "claude-code", "PreToolUse", str(config), hooks=hooks)
     assert log.read_text() == "curl\n"
 
 

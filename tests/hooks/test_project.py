@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from baton.local.project import find_project
+from baton.people.callers import _worktrees
 from tests.hooks.shim import PYTHON, run_shim
 
 GIT_ENV = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PATH": os.environ["PATH"]}
@@ -135,6 +136,83 @@ def test_the_clients_project_folder_counts_and_not_where_the_agent_went(env, ser
     run_shim(["sh"], env | extra, folder)
     assert server.seen[0].headers["baton-project"] == b"github.com/team/repo"
     assert find_project(extra, folder).name == "github.com/team/repo"
+
+
+SSH = """
+Host *.corp.example !plain.corp.example
+  HostName %h.internal
+host=github-work "gh-quoted"
+\tHOSTNAME = github.com
+  HostName second.example
+Match host other
+  HostName never.example
+Host bb
+  User git
+Include more.d/*
+Host oth?r
+  HostName other.example
+"""
+GIT = """
+[user]
+\tname = ada
+[url "https://github.com/"]
+  insteadOf = gh:
+\tinsteadof = "github:"
+[URL "git@github-work:"]
+  insteadOf = work:
+[url "https://mirror.example/acme/"]
+  insteadOf = https://github.com/acme/
+[url "https://never.example/"]
+  pushInsteadOf = https://gitlab.com/
+[core]
+  insteadOf = https://codeberg.org/
+"""
+SPELLINGS = [
+    ("git@github-work:acme/shop.git", "github.com/acme/shop"),
+    ("ssh://git@github-work:22/acme/shop.git", "github.com:22/acme/shop"),
+    ("git+ssh://git@github-work/acme/shop/", "github.com/acme/shop"),
+    ("gh:acme/shop", "github.com/acme/shop"),
+    ("github:acme/shop.git", "github.com/acme/shop"),
+    ("work:acme/shop.git", "github.com/acme/shop"),
+    ("https://github.com/acme/shop", "mirror.example/acme/shop"),
+    ("https://gitlab.com/acme/shop", "gitlab.com/acme/shop"),
+    ("https://codeberg.org/acme/shop", "codeberg.org/acme/shop"),
+    ("https://github-work/acme/shop", "github-work/acme/shop"),
+    ("git@a.corp.example:acme/shop", "a.corp.example.internal/acme/shop"),
+    ("git@other:acme/shop", "other.example/acme/shop"),
+    ("git@bb:acme/shop", "bitbucket.org/acme/shop"),
+    ("ssh://git@[::1]:22/acme/shop", "[::1]:22/acme/shop"),
+]
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["bash", "--posix"], PYTHON], ids=lambda words: words[0].rpartition("/")[2])
+def test_aliases_of_hosts_and_short_urls_are_resolved(env, server, tmp_path, shell):
+    home = tmp_path / "home"
+    (home / ".ssh/more.d").mkdir(parents=True)
+    (home / ".ssh/config").write_text(SSH)
+    (home / ".ssh/more.d/one").write_text("HostName bitbucket.org\n")
+    (home / ".gitconfig").write_text(GIT)
+    at = repository(tmp_path / "repo", "x")
+    for url, _ in SPELLINGS:
+        git(at, "remote", "set-url", "origin", url)
+        run_shim(shell, env, at)
+    assert [seen.headers["baton-project"].decode() for seen in server.seen] == [name for _, name in SPELLINGS]
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["bash", "--posix"], PYTHON], ids=lambda words: words[0].rpartition("/")[2])
+def test_the_worktrees_of_a_repository_are_reported_from_each_of_them(env, server, tmp_path, shell):
+    first = repository(tmp_path / "shop", "git@github.com:acme/shop.git")
+    run_shim(shell, env, first)
+    git(first, "worktree", "add", "-qb", "other", str(tmp_path / "tree é"))
+    git(first, "worktree", "add", "-qb", "third", str(first / "inside"))
+    tree = tmp_path / "tree é"
+    (relative,) = (first / ".git/worktrees").glob("tree*")
+    (relative / "gitdir").write_text(os.path.relpath(tree / ".git", relative) + "\n")
+    for place in (first, tree, first / "inside"):
+        run_shim(shell, env, place)
+    alone, *others = (_worktrees(seen.headers.get("baton-worktrees", b"").decode()) for seen in server.seen)
+    assert alone == ()
+    assert [set(one) for one in others] == [{str(first), str(tree), str(first / "inside")}] * 3
 
 
 def test_a_name_can_be_given(env, server, folder):

@@ -1,4 +1,4 @@
-"""Which token `baton` uses, where the person's own is kept, and for whom."""
+"""The token used by `baton`, its owner, and its storage."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -6,11 +6,11 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from baton.local import person_token, unlocked
-from baton.local.config import Config
+from baton.local.config import LocalConfig
 from baton.local.person_token import NoKeyringError, drop_from_keyring, keep_in_keyring, with_token
 
 URL = "https://baton.example.com"
-IN_FILE = Config(url=URL, user="ada", token="of the hooks")
+IN_FILE = LocalConfig(url=URL, user="ada", token="of the hooks")
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_without_a_login_no_keyring_is_asked(surroundings, keyring):
 def test_what_keeps_no_secret_is_no_keyring(keyring, priority, module):
     keyring.backend.priority = priority
     keyring.backend.__module__ = module
-    with pytest.raises(NoKeyringError, match="no keyring that keeps secrets"):
+    with pytest.raises(NoKeyringError, match="no keyring for secrets"):
         keep_in_keyring(URL, "t")
     assert keyring.kept == {}
 

@@ -1,4 +1,4 @@
-"""The way to the server: what is sent, what an answer becomes, proxies."""
+"""The connection to the server: requests, results of answers, proxies."""
 
 import json
 import threading
@@ -85,13 +85,13 @@ def test_another_host_is_asked_by_the_proxy_of_the_environment(answering, monkey
 @pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://x", "http://", "http://[::1", "http://x:99999"])
 def test_what_is_not_a_url_is_refused(answering, monkeypatch, url):
     monkeypatch.setenv("BATON_URL", url)
-    with pytest.raises(ApiError, match="which is not a url"):
+    with pytest.raises(ApiError, match="not a URL"):
         Api()
 
 
 def test_a_line_break_in_a_token_is_refused_without_showing_it(answering, monkeypatch):
     monkeypatch.setenv("BATON_TOKEN", "sec\nret")
-    with pytest.raises(ApiError, match="holds a line break") as refused:
+    with pytest.raises(ApiError, match="contains a line break") as refused:
         Api()
     assert "sec" not in str(refused.value)
 

@@ -1,4 +1,4 @@
-"""The process that holds a token for one terminal, with real processes and terminals."""
+"""The process holding a token for one terminal, with real processes and terminals."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def test_a_token_is_held_for_the_terminal_where_it_was_unlocked(tmp_path):
 
 
 def test_it_ends_with_its_time(tmp_path):
-    with unlocked._listen(private(tmp_path) / "s") as listener:
+    with unlocked.listen(private(tmp_path) / "s", 16) as listener:
         assert unlocked._serve(listener, "t", os.getpid(), time.monotonic() - 1) is None
 
 
@@ -100,7 +100,7 @@ def test_it_ends_with_its_terminal(tmp_path, monkeypatch):
     monkeypatch.setattr("baton.shared.agent_process.identify", lambda _: next(known))
     path = private(tmp_path) / "s"
     monkeypatch.setattr(unlocked, "_path", lambda _: path)
-    with unlocked._listen(path) as listener, subprocess.Popen([sys.executable, "-c", ASKING, str(path)]) as asking:
+    with unlocked.listen(path, 16) as listener, subprocess.Popen([sys.executable, "-c", ASKING, str(path)]) as asking:
         unlocked._serve(listener, "t", os.getpid(), time.monotonic() + 60)
         listener.close()
         asking.wait()
@@ -120,7 +120,7 @@ def test_a_folder_that_others_reach_is_not_used(tmp_path, mode):
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(mode)
     with pytest.raises(PermissionError):
-        unlocked._listen(tmp_path / "open" / "s")
+        unlocked.listen(tmp_path / "open" / "s", 16)
 
 
 def private(folder):

@@ -1,9 +1,12 @@
-"""Hook events and answers in one form for all clients; each client has its own module here."""
+"""Hook events and answers in a common form. Each client has a module here."""
 
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import msgspec
+
+from baton.clients import tool_inputs
+from baton.clients.spec import Spec
 
 EventName = Literal[
     "SessionStart",
@@ -14,6 +17,9 @@ EventName = Literal[
     "PostToolUseFailure",
     "PermissionRequest",
     "PermissionDenied",
+    "PreSkillShellCommand",
+    "UserPromptExpansion",
+    "PreCompress",
     "SubagentStart",
     "SubagentStop",
     "Stop",
@@ -21,30 +27,31 @@ EventName = Literal[
 ]
 
 
-CONTEXT_LIMIT = 9_500
-"""Bytes of a context that Claude Code passes on in line (more becomes a pointer to a file); no client gets more."""
+_INPUTS = ("tool_input", "toolInput", "toolArgs", "tool_args", "arguments", "args", "input", "parameters", "params")
+"""Possible field names of a tool's input."""
+CONTEXT_LIMIT = 9_500  # maximum size of a context in bytes: Claude Code replaces a larger one by a pointer to a file
 
 
 class AgentSign(msgspec.Struct, frozen=True, kw_only=True):
-    """What an event tells about sub-agents, of a client whose calls do not name the agent that makes them.
+    """A hint about sub-agents, from a client that does not name the agent of a call.
 
-    `call` may be a sub-agent's call, `turn` asks a model, `start` and `end` are those of the sub-agent `agent`, and at `none`
-    no sub-agent runs. A `start` that is itself a call of the main agent has no `agent_id`.
+    `call` may be a sub-agent's. `turn` precedes a request to a model. `start` and `end` are those of the sub-agent
+    `agent`. At `none` no sub-agent runs. After `distrust`, never sent by clients, no start counts. A `start` that is
+    itself a call of the main agent has no `agent_id`.
     """
 
-    kind: Literal["call", "turn", "start", "end", "none"]
-    at_ms: int = 0
-    """When it happened by the client's own clock, in milliseconds; 0 if it does not say."""
+    kind: Literal["call", "turn", "start", "end", "none", "distrust"]
+    at_ms: int = 0  # time by the client's clock, in milliseconds; 0 if missing
     agent: str = ""
     agent_id: str = ""
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook event, read from a client's payload. Text fields are "" where the client said nothing.
+    """One hook event from a client's payload. Missing strings are "".
 
-    `native_name` is the event's name in the client's own words, which its answer must repeat. `source` is why a
-    session started (startup, resume, clear, compact, fork), `reason` why it ended; `prompt` is what a person sent.
-    `duration_ms` is how long a finished call took, None where the client does not tell.
+    `native_name` is the client's event name, to be repeated in the answer. `source` is the reason of a session start
+    (startup, resume, clear, compact, fork), `reason` that of its end. `prompt` is the person's. `duration_ms` is that
+    of a finished call, or None. `command_name` and `command_args` are those of a slash command before its expansion.
     """
 
     client: str
@@ -62,17 +69,19 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     reason: str = ""
     prompt: str = ""
+    command_name: str = ""
+    command_args: str = ""
     sign: AgentSign | None = None
-    agents: str = ""
-    """The checksum of the agents' files, from the shim; "" if there are none."""
+    model: str = ""  # the model of the session, or ""
+    agents: str = ""  # the shim's checksum of the agents' files, or ""
     duration_ms: int | None = None
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a hook event, before it is put into a client's dialect. Empty fields are not sent.
+    """The answer to a hook event, independent of the client. Empty fields are not sent.
 
-    `effect` is `none` for no opinion. `updated_input` is the full tool input. `context` goes to the model,
-    `system_message` to the person.
+    `effect` `none` is no opinion. `updated_input` is the full tool input. `context` is for the model, `system_message`
+    for the person.
     """
 
     effect: Literal["none", "deny", "ask"] = "none"
@@ -83,32 +92,41 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def context_for_both(self) -> str:
-        """The context with the person's message in front, for clients that show a person nothing."""
+        """The context after the person's message, for clients without messages to the person."""
         told = f"Baton says to the person: {self.system_message}" if self.system_message else ""
         return "\n\n".join(filter(None, (told, self.context)))
 
 
 class Client(Protocol):
-    """One agent client: reads its payload, renders its answer."""
+    """One agent client: reads its payloads, renders its answers."""
 
-    name: str
-    """The name in `/hooks/{client}`."""
+    name: str  # the name in `/hooks/{client}`
+    SPEC: Spec
 
     def read(self, payload: dict[str, Any], event: str) -> HookEvent:
-        """Read a payload; `event` is the event's name from the URL, for payloads that do not say it.
-
-        Raises:
-            baton.kernel.base.errors.Invalid: when a field that the event needs has a wrong type.
-        """
+        """Read a payload. `event` is the URL's event name, for payloads without one. Raise UnreadableFieldError."""
         ...
 
     def render(self, event: str, answer: HookAnswer) -> dict[str, Any]:
-        """Render an answer to the native event name in the client's own dialect; `{}` is no opinion."""
+        """Render an answer for the native event name in the client's dialect; `{}` is no opinion."""
         ...
 
 
+class UnreadableFieldError(ValueError):
+    """An unreadable field of a payload: its name and the problem."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"`{field}` {message}")
+        self.field, self.message = field, message
+
+
+def event_name(spec: Spec, native: str) -> EventName:
+    """Return Baton's name of a client's event, or `other` for an unused one."""
+    return cast("EventName", spec.names.get(native, "other"))
+
+
 def text(payload: dict[str, Any], *names: str) -> str:
-    """Read the first text field of these names; anything but a text counts as absent."""
+    """Read the first non-empty string field of these names, or ""."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, str) and value:
@@ -117,24 +135,24 @@ def text(payload: dict[str, Any], *names: str) -> str:
 
 
 def at_ms(payload: dict[str, Any]) -> int:
-    """Read when an event happened, from an ISO 8601 `timestamp`, in milliseconds; 0 for none that can be read."""
+    """Read an event's ISO 8601 `timestamp`, in milliseconds; 0 if unreadable."""
     try:
         return int(datetime.fromisoformat(text(payload, "timestamp")).timestamp() * 1000)
     except (ValueError, OverflowError):
         return 0
 
 
-def tool_input_of(payload: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Read the tool's input; a client that has none to send may leave it out or send null."""
-    for name in names:
-        value = payload.get(name)
-        if isinstance(value, dict):
-            return value
-    return {}
+def tool_input_of(tool: str, payload: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Read a tool's input from any field name. It may be absent or null. Raise UnreadableFieldError."""
+    name = next((name for name in (*names, *_INPUTS) if payload.get(name) is not None), names[0])
+    try:
+        return tool_inputs.tool_input_of(tool, payload.get(name))
+    except tool_inputs.UnreadableInput as error:
+        raise UnreadableFieldError(name, str(error)) from None
 
 
 def duration(payload: dict[str, Any], *names: str) -> int | None:
-    """Read how long a call took, in whole milliseconds; None where the payload holds no such number."""
+    """Read a call's duration in milliseconds, or None."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**31:
@@ -143,6 +161,6 @@ def duration(payload: dict[str, Any], *names: str) -> int | None:
 
 
 def clip(context: str) -> str:
-    """Cut a context to what the client passes on in line, on a character's border."""
+    """Truncate a context to the clients' limit, at a character's boundary."""
     encoded = context.encode("utf-8", "replace")
     return context if len(encoded) <= CONTEXT_LIMIT else encoded[:CONTEXT_LIMIT].decode("utf-8", "ignore")

@@ -1,8 +1,8 @@
-"""Reads and writes the person's settings: where the server is, who they are, and their token.
+"""Reads and writes the person's settings: the server's url, the login and the token.
 
 The file is `${XDG_CONFIG_HOME:-~/.config}/baton/config`: lines `NAME=value`, the first of a name counts, no quoting.
-The environment wins, except for commands; an empty value counts as absent. `hooks/baton-lib.sh` reads the same file by the same rules, and
-besides `BATON_ACCEPT_REWRITES`, which no variable can set.
+The environment wins, except for commands; an empty value counts as absent. The hooks read the same file, and take from
+the environment only the variables their client was started with (`hooks/README.md`).
 """
 
 import contextlib
@@ -11,34 +11,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from baton.local.hook.main import login
+from baton.local.hook.clients import CLIENTS
+from baton.local.hook.main import login, read_config
 
 _ALSO_IN_THE_ENVIRONMENT = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE")
 LOGIN = "BATON_LOGIN"
-DIGESTS = {
-    "claude-code": "BATON_DIGESTS_CLAUDE_CODE",
-    "codex": "BATON_DIGESTS_CODEX",
-    "copilot-cli": "BATON_DIGESTS_COPILOT_CLI",
-    "continue": "BATON_DIGESTS_CONTINUE",
-    "cursor": "BATON_DIGESTS_CURSOR",
-    "gemini": "BATON_DIGESTS_GEMINI",
-    "opencode": "BATON_DIGESTS_OPENCODE",
-    "qwen": "BATON_DIGESTS_QWEN",
-}
-"""The names of the checksums of what was installed, by client."""
 INSTALLED = "BATON_INSTALLED"
 """The paths that this machine has elsewhere than usual, with `:` between them."""
+RELAY = "BATON_RELAY"
+"""The relay's socket and, behind a blank, the Python that runs it; absent without a relay."""
+RELAY_PORT = "BATON_RELAY_PORT"
+"""The relay's port for a client's http hooks and, behind a blank, its secret; absent without such hooks."""
 RUNNER_START = "BATON_RUNNER_START"
 """Whether the person agreed that `baton delegate` starts the runner: `yes`, `no`, or absent if they were not asked."""
-NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND", LOGIN, INSTALLED, RUNNER_START, *DIGESTS.values())
+
+
+def digests_name(client: str) -> str:
+    """Return the file name of a client's installed checksums."""
+    return f"BATON_DIGESTS_{client.upper().replace('-', '_')}"
+
+
+NAMES = (
+    *_ALSO_IN_THE_ENVIRONMENT,
+    "BATON_WORK_ITEMS_COMMAND",
+    LOGIN,
+    INSTALLED,
+    RELAY,
+    RELAY_PORT,
+    RUNNER_START,
+    *map(digests_name, CLIENTS),
+)
 """A command is taken from the file alone: in the environment anything that a session runs could leave one behind."""
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 
-class Config(NamedTuple):
-    """The settings in force: `url` has no slash at its end, `token` and the others are "" if unset.
+class LocalConfig(NamedTuple):
+    """The settings in force. `url` has no trailing slash. `token` and the others are "" if unset.
 
-    `token` is that of the environment or of the file; `baton.local.person_token` finds those that are in no file. `login` is
+    `token` comes from the environment or the file; `baton.local.person_token` finds tokens outside files. `login` is
     the server whose token is in the keyring.
     """
 
@@ -60,10 +70,14 @@ def home(env: Mapping[str, str] = os.environ) -> Path:
     return Path(env.get("HOME") or Path.home())
 
 
-def load(env: Mapping[str, str] = os.environ) -> Config:
+def load(env: Mapping[str, str] = os.environ) -> LocalConfig:
     """Read the environment, then the file, then the defaults."""
-    values = _read(config_path(env)) | {name: env[name] for name in _ALSO_IN_THE_ENVIRONMENT if env.get(name)}
-    return Config(
+    values = _read(config_path(env))
+    own = values.get("BATON_URL", DEFAULT_URL).removesuffix("/")
+    if env.get("BATON_URL", "").removesuffix("/") not in {"", own}:  # a token goes to its own server alone
+        values = {name: value for name, value in values.items() if name not in {"BATON_TOKEN", "BATON_CA_FILE"}}
+    values |= {name: env[name] for name in _ALSO_IN_THE_ENVIRONMENT if env.get(name)}
+    return LocalConfig(
         url=values.get("BATON_URL", DEFAULT_URL).removesuffix("/"),
         user=values.get("BATON_USER") or login(),
         token=values.get("BATON_TOKEN", ""),
@@ -87,7 +101,7 @@ def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path
     path = config_path(env)
     for name, value in values.items():
         if set(value) & {"\n", "\r", "\0"}:
-            raise ValueError(f"`{name}` holds a line break, which the file `{path}` cannot keep")
+            raise ValueError(f"`{name}` contains a line break; the file `{path}` cannot store it")
     old = path.read_bytes().decode("utf-8", "surrogateescape").split("\n") if path.exists() else []
     kept = [line for line in old if line and line.partition("=")[0] not in values]
     text = "".join(f"{line}\n" for line in [*kept, *(f"{name}={value}" for name, value in values.items() if value)])
@@ -97,7 +111,7 @@ def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path
 
 
 def replace_file(path: Path, content: bytes, *, mode: int) -> None:
-    """Write a file whole or not at all. A symbolic link stays; the file that it points to is replaced."""
+    """Write a file atomically. A symbolic link stays; its target is replaced."""
     import tempfile  # most commands write no file
 
     target = path.resolve()
@@ -117,14 +131,21 @@ def replace_file(path: Path, content: bytes, *, mode: int) -> None:
 
 def _read(path: Path) -> dict[str, str]:
     try:
-        lines = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+        path.open("rb").close()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise SystemExit(f"baton: cannot read `{path}`: {error.strerror}") from error
-    values: dict[str, str] = {}
-    for line in lines:
-        name, equals, value = line.removesuffix("\r").partition("=")
-        if equals and value and name in NAMES:
-            values.setdefault(name, value)
-    return values
+    return {name: value for name, value in read_config(str(path)).items() if name in NAMES}
+
+
+# Whether this process was started by an agent working on a job.
+
+
+def is_delegated() -> bool:
+    """Return whether an agent working on a job started this process.
+
+    It may work in place and wait for its own delegations, so these must not wait for its folder. With tokens the server
+    also knows it by the agent's own token.
+    """
+    return bool(os.environ.get("BATON_JOB"))

@@ -1,7 +1,7 @@
-"""Finds the person's own token, in this order: BATON_TOKEN, the keyring, `baton unlock`, the config file.
+"""Finds the person's own token, in this order: BATON_TOKEN, the keyring, `baton auth unlock`, the config file.
 
-What is in a file or a variable, an agent reads too. Keyring and unlocked tokens are only for a process at a person's
-terminal that no agent has started; for any other, `baton` acts as if they were not there.
+An agent can also read files and variables. Keyring and unlocked tokens are used only in a process at a person's
+terminal, started by no agent; any other `baton` ignores them.
 """
 
 import os
@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 
 from baton.local import unlocked
-from baton.local.config import Config
+from baton.local.config import LocalConfig
 
 SERVICE = "baton"
 """The name of our entries in the keyring; the user of each is the server's URL."""
 
 
 class NoKeyringError(Exception):
-    """This machine has no keyring that keeps secrets; the text says why."""
+    """This machine has no keyring for secrets; the message explains why."""
 
 
-def with_token(config: Config, env: Mapping[str, str] = os.environ) -> Config:
-    """Return the settings with the token that comes first."""
+def with_token(config: LocalConfig, env: Mapping[str, str] = os.environ) -> LocalConfig:
+    """Return the settings with the first token found."""
     if env.get("BATON_TOKEN"):
         return config
     has_login, is_unlocked = config.login == config.url, unlocked.exists(config.url)
@@ -34,16 +34,16 @@ def with_token(config: Config, env: Mapping[str, str] = os.environ) -> Config:
 
 
 def keep_in_keyring(url: str, token: str) -> None:
-    """Keep a token in the operating system's keyring. Raise NoKeyringError where there is none."""
+    """Keep a token in the operating system's keyring. Raise NoKeyringError without one."""
     if find_spec("keyring") is None:
-        raise NoKeyringError("the package `keyring` is not installed beside `baton`: `pip install 'baton[keyring]'`")
+        raise NoKeyringError("the package `keyring` is not installed next to `baton`: `pip install 'baton[keyring]'`")
     import keyring
     from keyring.errors import KeyringError
 
     backend = keyring.get_keyring()
     # Of keyring's backends, `fail` and `null` keep nothing and have no priority above 0; `keyrings.alt` has plain files.
     if backend.priority <= 0 or type(backend).__module__.startswith("keyrings.alt"):
-        raise NoKeyringError("this machine has no keyring that keeps secrets")
+        raise NoKeyringError("this machine has no keyring for secrets")
     try:
         keyring.set_password(SERVICE, url, token)
     except KeyringError as error:

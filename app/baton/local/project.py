@@ -1,4 +1,4 @@
-"""Finds the project that a folder belongs to, by the same rules as `hooks/baton-lib.sh`, without starting git.
+"""Finds the project of a folder without starting git, by the rules of `hooks/baton-lib.sh`.
 
 A project is named by `BATON_PROJECT`, else by the url of its git remote `origin` without scheme, credentials and
 `.git` (`github.com/team/repo`, whether over https or ssh), else by its root: the nearest folder with a `.git`, else the
@@ -16,21 +16,21 @@ LONGEST = 1024
 """The server reads this many bytes of a name."""
 
 
-class Project(NamedTuple):
-    """A project: its `name`, the same for everybody who has the remote, and its `root` on this machine."""
+class LocalProject(NamedTuple):
+    """A project: its `name`, equal for every clone of the remote, and its `root` on this machine."""
 
     name: str
     root: str
 
 
-def find_project(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Project:
+def find_project(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> LocalProject:
     """Find the project of a folder, by default the current one."""
     remote, root = find(env.get("CLAUDE_PROJECT_DIR") or str(cwd or "."))
-    return Project(name=_as_header(env.get("BATON_PROJECT") or remote or root), root=root)
+    return LocalProject(name=_as_header(env.get("BATON_PROJECT") or remote or root), root=root)
 
 
 def _as_header(name: str) -> str:
-    """Keep what the server reads of a header with this value."""
+    """Reduce a value to the part the server reads from a header."""
     shown = "".join(c for c in name if c >= " " and c != "\x7f")
     text = shown.encode("utf-8", "surrogateescape")[:LONGEST].decode("utf-8", "replace").strip()
     return "".join(c for c in text if c.isprintable())

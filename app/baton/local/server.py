@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from baton.local import config, person_token
-from baton.local.project import Project, find_project
+from baton.local.project import LocalProject, find_project
 from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
 
 TIMEOUT_S = 10.0
@@ -30,7 +30,7 @@ _UNREACHABLE = (OSError, http.client.HTTPException, ValueError)
 """What `http.client` raises; ValueError for a header or a path that it cannot send."""
 
 Query = Mapping[str, str | list[str]]
-"""Query parameters; one with several values is sent once for each."""
+"""Query parameters; one with several values is sent once for each, an empty one not at all."""
 
 
 class ApiError(Exception):
@@ -38,7 +38,7 @@ class ApiError(Exception):
 
 
 class TokenRefused(ApiError):
-    """The server wants a token, and none was given, or one that it does not accept."""
+    """The server requires a token, and received none or an invalid one."""
 
 
 class Refused(ApiError):
@@ -50,13 +50,13 @@ class PersonNeeded(ApiError):
 
 
 class Api:
-    """Speaks to the server for this person and the project of the current folder.
+    """Sends requests to the server for this person and the project of the current folder.
 
-    Without a token it uses the socket for people of a server on this machine, where there is one. With `administer` it
-    speaks for the machine's own person then, who may do everything.
-    Each request has a connection of its own, so several threads may use one `Api`.
+    Without a token it uses the socket for people of a server on this machine, if it exists. With `administer` it acts
+    there as the machine's own person, with all rights.
+    Each request has its own connection, so several threads may share one `Api`.
 
-    `token` is used in place of the person's own, "" for none.
+    `token` replaces the person's own, "" for none.
 
     Raises:
         ApiError: If the url or the file of certificates cannot be used.
@@ -64,7 +64,7 @@ class Api:
 
     def __init__(self, *, administer: bool = False, token: str | None = None) -> None:
         self.config = person_token.with_token(config.load()) if token is None else config.load()._replace(token=token)
-        self.project: Project = find_project()
+        self.project: LocalProject = find_project()
         headers = {"Baton-User": self.config.user, "Baton-Project": self.project.name, "Baton-Root": self.project.root}
         if administer and not self.config.token:
             del headers["Baton-User"]
@@ -77,7 +77,7 @@ class Api:
             headers["Traceparent"] = traceparent
         if any(set(value) & {"\n", "\r", "\0"} for value in headers.values()):
             raise ApiError(
-                "BATON_USER, BATON_TOKEN or the folder's path holds a line break, which no request can carry"
+                "BATON_USER, BATON_TOKEN or the folder's path contains a line break; a request cannot contain one"
             )
         self._headers = {name: value.encode("utf-8", "surrogateescape") for name, value in headers.items()}
         path = None if self.config.token else socket_path(self.config.url)
@@ -89,7 +89,7 @@ class Api:
 
     @property
     def whom(self) -> str:
-        """The person that this speaks for; only the server knows to whom a token belongs."""
+        """The person behind the requests; only the server knows a token's owner."""
         return "you" if self.config.token else self.config.user
 
     def request(
@@ -106,13 +106,8 @@ class Api:
         Raises:
             ApiError: If the server refuses, in its own words, or cannot be reached.
         """
-        try:
-            with self._answer(method, path, query=query, body=body, headers=headers) as answer:
-                content = answer.read()
-        except PersonNeeded:
-            if not self._prove_person():
-                raise
-            return self.request(method, path, query=query, body=body, headers=headers)
+        with self._answer(method, path, query=query, body=body, headers=headers) as answer:
+            content = answer.read()
         try:
             return json.loads(content) if content else None
         except ValueError:
@@ -128,6 +123,12 @@ class Api:
             if not page.get("next_cursor"):
                 return items
             asked["cursor"] = page["next_cursor"]
+
+    def text(self, path: str, query: Query) -> Iterator[str]:
+        """Yield each line of a non-JSON answer as it arrives. Raise ApiError."""
+        with self._answer("GET", path, query=query) as answer:
+            for line in answer:
+                yield line.decode().rstrip("\r\n")
 
     def lines(self, path: str, body: Any) -> Iterator[Any]:
         """Post a body and yield each line of the answer as JSON, as it comes.
@@ -151,7 +152,7 @@ class Api:
     def events(self, path: str, after: str = "", query: dict[str, str] | None = None) -> Iterator[tuple[str, str, Any]]:
         """Yield the id, type and data of each server-sent event after an id, until the stream ends.
 
-        An event that only tells an id has the type "" and no data.
+        An event with only an id has the type "" and no data.
 
         Raises:
             ApiError: If the server refuses, in its own words, or cannot be reached.
@@ -181,13 +182,14 @@ class Api:
         headers: dict[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> Iterator[http.client.HTTPResponse]:
-        """Send a request; the answer is a success and still to be read."""
+        """Send a request and return its successful answer, still unread."""
         sent: dict[str, str | bytes] = self._headers | (headers or {})
         content = None
         if body is not None:
             content, sent["Content-Type"] = json.dumps(body).encode(), "application/json"
-        target = self._server.path.rstrip("/") + path + (f"?{urlencode(query, doseq=True)}" if query else "")
-        connection = self._connection(timeout_s)
+        given = urlencode({name: value for name, value in (query or {}).items() if value != ""}, doseq=True)
+        target = self._server.path.rstrip("/") + path + (f"?{given}" if given else "")
+        connection = self.connection(timeout_s)
         try:
             if self._proxy and not self._tls:  # a proxy is sent the whole url
                 target = f"http://{self._server.netloc.rpartition('@')[2]}{target}"
@@ -197,17 +199,29 @@ class Api:
             if answer.status // 100 != 2:  # noqa: PLR2004 - 2xx
                 raise self._refusal(path, answer)
             yield answer
+        except ssl.SSLCertVerificationError as error:
+            raise ApiError(
+                f"the certificate of `{self.config.url}` is not trusted ({error.verify_message}). For a private CA, set"
+                " BATON_CA_FILE to a file with its certificates."
+            ) from None
         except _UNREACHABLE as error:
             raise ApiError(
                 f"no server answers at `{self.config.url}` ({str(error) or type(error).__name__}). Start one with"
-                " `make serve` (or `baton serve`), or set BATON_URL to where it runs."
+                " `make serve` (or `baton serve`), or set BATON_URL to its address."
             ) from None
         finally:
             connection.close()
 
-    def _connection(self, timeout_s: float) -> http.client.HTTPConnection:
+    def target(self, path: str) -> str:
+        """Return the request target of a path: the whole url for a plain proxy."""
+        path = self._server.path.rstrip("/") + path
+        is_whole = self._proxy and not self._tls
+        return f"http://{self._server.netloc.rpartition('@')[2]}{path}" if is_whole else path
+
+    def connection(self, timeout_s: float) -> http.client.HTTPConnection:
+        """Return a new connection to the server, through the proxy if there is one."""
         if self._socket is not None:
-            return _UnixConnection(self._socket, timeout_s)
+            return UnixConnection(self._socket, timeout_s)
         ends = self._proxy or self._server
         host, port = ends.hostname or "", ends.port
         if self._tls is None:
@@ -221,7 +235,6 @@ class Api:
         return connection
 
     def _refusal(self, path: str, answer: http.client.HTTPResponse) -> ApiError:
-        """Turn an answer that is no success into the server's own words."""
         code = ""
         try:
             problem = json.loads(answer.read())
@@ -236,52 +249,30 @@ class Api:
         if answer.status == http.client.UNAUTHORIZED:
             source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
             return TokenRefused(f"the server does not know you: {source}. {text}")
-        # A proxy that answers for a server that is away answers 5xx, or not as Baton does.
+        # For an unavailable server a proxy answers with 5xx, or in another form than Baton.
         is_final = code and answer.status < http.client.INTERNAL_SERVER_ERROR and answer.status not in _LATER
         return Refused(text) if is_final else ApiError(text)
 
-    def _prove_person(self) -> bool:
-        """Let the person type the code that a server of this machine without a socket shows; return whether that worked.
-
-        Raises:
-            ApiError: It was another code.
-        """
-        if self.config.token or self._socket is not None or self._server.hostname not in LOOPBACK:
-            return False
-        if "Baton-Person" in self._headers or not sys.stdin.isatty():
-            return False
-        from baton.shared.agent_process import own_doubt
-
-        if own_doubt():
-            return False
-        try:
-            asked = self.request("POST", "/terminal-codes")
-        except ApiError:
-            return False  # it shows no codes, or is older
-        print("The server's own terminal shows a code now. Type it here: ", end="", file=sys.stderr, flush=True)
-        code = sys.stdin.readline().strip()
-        sent = {"Baton-Person-Code": "".join(filter(str.isdigit, code))}
-        proof = self.request("POST", f"/terminal-codes/{asked['id']}", headers=sent)["proof"]
-        self._headers["Baton-Person"] = proof.encode()
-        return True
-
     def _way_for_a_person(self) -> str:
-        """Return what the person types to get what an agent's credential does not."""
+        """Return the command for a person to run, if an agent's credential is insufficient."""
         from baton.shared.agent_process import own_doubt
 
         command = shlex.join(["baton", *sys.argv[1:]])
-        unlock = "`baton unlock`, and then " if self.config.token else ""
+        unlock = "`baton auth unlock`, and then " if self.config.token else ""
         if why := own_doubt():
             return (
-                f"An agent cannot do this, also where the person has let it run this command ({why})."
-                f" The person types in a terminal of their own, outside of any agent: {unlock}`{command}`"
+                f"An agent cannot do this, even if the person allowed the command ({why})."
+                f" The person must run this in their own terminal, outside of any agent: {unlock}`{command}`"
             )
         if self.config.token:
-            return f"The token in use is that of the hooks. Type {unlock}`{command}` again."
-        return "The server's socket for people cannot be reached; a token does it, too: `baton db admin-token`"
+            return f"The current token is for hooks. Run {unlock}`{command}` again."
+        return (
+            "The server's socket for people cannot be reached. Create a token with `baton db admin-token`, set BATON_TOKEN"
+            f" to it, and type `{command}` again."
+        )
 
 
-class _UnixConnection(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
     """A connection to the socket for people of a server on this machine."""
 
     def __init__(self, path: Path, timeout_s: float) -> None:
@@ -304,26 +295,26 @@ def _parsed(url: str) -> SplitResult:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError as error:
-        raise ApiError(f"`BATON_URL` is `{url}`, which is not a url: {error}") from None
+        raise ApiError(f"`BATON_URL` is `{url}`, not a URL: {error}") from None
     if not usable:
-        raise ApiError(f"`BATON_URL` is `{url}`, which is not a url such as `http://127.0.0.1:8080`")
+        raise ApiError(f"`BATON_URL` is `{url}`, not a URL such as `http://127.0.0.1:8080`")
     return parts
 
 
 def _tls(ca_file: str) -> ssl.SSLContext:
     if not ca_file:
-        import truststore  # the certificates that the operating system trusts
+        import truststore  # the operating system's trusted certificates
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise ApiError(f"`BATON_CA_FILE` is `{ca_file}`, which holds no certificates: {why}") from None
+        raise ApiError(f"`BATON_CA_FILE` is `{ca_file}`, a file without certificates: {why}") from None
 
 
 def _proxy(server: SplitResult) -> SplitResult | None:
-    """Return the proxy that the environment names for a server, as curl and browsers take it."""
+    """Return the environment's proxy for a server, as curl and browsers do."""
     host = server.hostname or ""
     if host in LOOPBACK:
         return None

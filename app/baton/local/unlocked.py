@@ -1,7 +1,7 @@
-"""Holds a person's token in memory for ten minutes, for one terminal: what `baton unlock` starts, like ssh-agent.
+"""Keeps a person's token in memory for ten minutes, for one terminal, like ssh-agent. `baton auth unlock` starts it.
 
-It listens on a UNIX socket that only its own user can reach, and looks at who asks as the server does: a process of the
-session of the terminal where it was unlocked, which no agent has started. `python -m baton.local.unlocked` is the process.
+It listens on a UNIX socket reachable only by its own user. It checks the caller as the server does: a process in the
+unlocking terminal's session, started by no agent. `python -m baton.local.unlocked` is the process.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
-from baton.shared.person_socket import is_ours, local_folder
+from baton.shared.person_socket import is_ours, listen, local_folder
 
 LASTS_S = 600
 """How long a token is held, in seconds."""
@@ -30,7 +30,7 @@ def exists(url: str) -> bool:
 
 
 def hold(url: str, token: str) -> None:
-    """Start the process that holds a token for this terminal. Raise OSError if it cannot."""
+    """Start the process for this terminal's token. Raise OSError if it cannot."""
     lock(url)
     session = os.getsid(0)
     # Its leader is outside of this PID namespace (`unshare --pid`, some sandboxes): there is nothing to tie a token to.
@@ -47,17 +47,17 @@ def hold(url: str, token: str) -> None:
         process.stdin.close()
         ready = process.stdout.readline()
         if not ready:
-            raise OSError("the process that holds the token did not start")
-        process.returncode = 0  # it goes on alone: nobody waits for it
+            raise OSError("the process for storing the token did not start")
+        process.returncode = 0  # it continues in the background
 
 
 def ask(url: str) -> str:
-    """Return the token that is held for a server and this terminal, "" if none is, or not for this process."""
+    """Return the unlocked token for a server and this terminal, "" if there is none or this process may not have it."""
     return _say(url, _ASK)
 
 
 def lock(url: str) -> bool:
-    """End the process that holds a token, and return whether there was one."""
+    """End the process with a token. Return whether it existed."""
     return bool(_say(url, _END))
 
 
@@ -79,23 +79,8 @@ def _path(url: str) -> Path:
     return local_folder() / f"unlocked-{sha256(url.encode()).hexdigest()[:16]}.sock"
 
 
-def _listen(path: Path) -> socket.socket:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not is_ours(path.parent):
-        raise PermissionError(f"`{path.parent}` is not a folder of this user alone")
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    mask = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    finally:
-        os.umask(mask)
-    listener.listen(16)
-    return listener
-
-
 def _serve(listener: socket.socket, token: str, session: int, until: float) -> None:
-    """Answer until the time is over, the terminal is gone, or somebody locks it."""
+    """Answer until the time is over, the terminal closes, or somebody locks it."""
     from baton.shared.agent_process import identify
 
     leader = identify(session)
@@ -118,7 +103,7 @@ def _serve(listener: socket.socket, token: str, session: int, until: float) -> N
 
 
 def _may_have_it(connection: socket.socket, session: int) -> bool:
-    """Return whether the process at the other end is a person's, in the terminal where the token was unlocked."""
+    """Return whether the peer process is a person's, in the unlocking terminal."""
     import psutil
 
     from baton.shared.agent_process import doubt, peer_pid
@@ -131,8 +116,8 @@ def _may_have_it(connection: socket.socket, session: int) -> bool:
 
 
 def _keep_from_debuggers() -> None:
-    """Let no other process of this user read our memory, and write none to disk."""
-    import resource  # Windows has none, and imports this module to ask whether anything is held
+    """Protect our memory from debuggers of this user, and from core dumps."""
+    import resource  # missing on Windows, and Windows imports this module to ask for unlocked tokens
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
@@ -146,7 +131,7 @@ def main() -> None:
     _keep_from_debuggers()
     order = json.load(sys.stdin)
     path = _path(order["url"])
-    listener = _listen(path)
+    listener = listen(path, 16)
     mine = path.stat().st_ino
     os.write(1, b"ready\n")
     null = os.open(os.devnull, os.O_RDWR)
@@ -156,7 +141,7 @@ def main() -> None:
         _serve(listener, order["token"], order["session"], time.monotonic() + LASTS_S)
     finally:
         with contextlib.suppress(OSError):
-            if path.stat().st_ino == mine:  # a later `baton unlock` has put its own there
+            if path.stat().st_ino == mine:  # a later `baton auth unlock` has put its own there
                 path.unlink()
 
 

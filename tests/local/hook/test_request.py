@@ -23,7 +23,7 @@ def test_a_url_is_read(text, parts):
 
 @pytest.mark.parametrize("text", ["", "http://", "ftp://baton.example", "http:///hooks"])
 def test_what_is_no_url_is_no_server(text):
-    with pytest.raises(NoAnswerError, match="BATON_URL is not an http or https url"):
+    with pytest.raises(NoAnswerError, match="has no http or https url"):
         Url(text)
 
 

@@ -1,11 +1,12 @@
-"""What `baton hook` measures is what the POSIX shim measures."""
+"""`baton hook` measures the same as the POSIX shim."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from baton.local.hook.session_start import digests, settings_file
+from baton.local.hook.clients import settings_file
+from baton.local.hook.session_start import digests
 
 HOOKS = Path(__file__).parents[3] / "hooks"
 FILES = {

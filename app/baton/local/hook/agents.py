@@ -1,20 +1,24 @@
-"""What the agents' files of a client say of themselves, as `gather_agents` in `hooks/baton-lib.sh` reads it."""
+"""Reads the descriptions in a client's agent files, like `gather_agents` in `hooks/baton-lib.sh`."""
 
 import glob
 import os
 import re
 from collections.abc import Iterator, Mapping
 
+from baton.local.hook.clients import folder_of, place_of
+
 MOST_FILES = 200
-MOST_LINES = 300
-LARGEST_FILE = 4_000
+MOST_LINES = 20_000
 LARGEST = 120_000
-"""Bytes of one file's front matter, and of all together."""
+"""Bytes of all front matter together."""
+_LONGEST, _LONG, _MANY = 300, 3_000, 60_000
+"""Bytes of a value, and of a description until so many bytes were read in all."""
 _KEPT = frozenset({b"name", b"description", b"model", b"mode", b"disable"})
 _SPEAKERS = frozenset({b"user", b"assistant", b"human", b"context", b"commentary"})
 """Words that begin a line of an example in a description, and are no keys."""
 _KEY = re.compile(rb"([a-z][A-Za-z0-9_-]*):(?:[ \t]|$)")
 _FENCE = re.compile(rb"---[ \t]*")
+_CUT = re.compile(rb"[ \t][^ \t]*\Z")
 _PLUGIN = re.compile(r'"([A-Za-z0-9._-]+)@([A-Za-z0-9._-]+)"\s*:\s*true')
 
 
@@ -28,7 +32,7 @@ def gather(client: str, start: str, root: str, env: Mapping[str, str], home: str
         if not os.path.isfile(path) or not os.access(path, os.R_OK):
             continue
         count += 1
-        lines = _front_matter(path)
+        lines = _front_matter(path, _LONG if total < _MANY else _LONGEST)
         if lines is not None:
             parts.append(b"= %b %b\n" % (source.encode(), os.fsencode(os.path.basename(path))))
             parts += lines
@@ -36,9 +40,9 @@ def gather(client: str, start: str, root: str, env: Mapping[str, str], home: str
     return b"".join(parts)
 
 
-def _front_matter(path: str) -> list[bytes] | None:
+def _front_matter(path: str, longest: int) -> list[bytes] | None:
     found: list[bytes] = []
-    size, keep = 0, False
+    room = 0
     with open(path, "rb") as file:
         for number in range(MOST_LINES):
             raw = file.readline()
@@ -51,28 +55,23 @@ def _front_matter(path: str) -> list[bytes] | None:
             if not raw or _FENCE.fullmatch(line):
                 break
             key = _KEY.match(line)
-            # A line without a key goes on with the value above it.
+            # A line without a key continues the value above it.
             if key and key[1] not in _SPEAKERS:
-                keep = key[1] in _KEPT
-            if keep:
-                size += len(line) + 1
-                if size < LARGEST_FILE:
-                    found.append(b" %b\n" % line)
+                room = longest if key[1] == b"description" else _LONGEST if key[1] in _KEPT else 0
+            if room > 0:
+                # A long value is cut at a blank, so no character is torn and the following keys are still read.
+                cut = _CUT.search(line[:room])
+                kept = line if len(line) <= room else line[: cut.start() if cut else 0]
+                found.append(b" %b\n" % kept)
+                room -= len(line) + 1
     return found
 
 
 def _files(client: str, start: str, root: str, env: Mapping[str, str], home: str) -> Iterator[tuple[str, str]]:
-    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    folders = {
-        "claude-code": (env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), ".claude"),
-        "copilot-cli": (env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), ".github"),
-        "opencode": (os.path.join(config, "opencode"), ".opencode"),
-        "gemini": (os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini"), ".gemini"),
-        "qwen": (env.get("QWEN_HOME") or os.path.join(home, ".qwen"), ".qwen"),
-    }
-    if client not in folders:  # Codex names no agent in the call that starts one
+    own = place_of(client).agents
+    if not own:  # Codex names no agent in the call that starts one
         return
-    user, own = folders[client]
+    user = folder_of(client, env, home)
     if client == "claude-code":
         yield from _below("managed", "/etc/claude-code/.claude/agents", ("",))
     place = os.path.realpath(start)

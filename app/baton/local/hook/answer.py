@@ -1,8 +1,10 @@
-"""What `baton hook` prints itself, in the words of each client, and which answers of a server it does not believe."""
+"""Words the hook's own answers for each client, and rejects untrusted answers of a server."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
+
+from baton.local.hook.clients import place_of
 
 _ANSWER_KEYS = frozenset({
     "systemMessage", "hookSpecificOutput", "hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput",
@@ -22,7 +24,7 @@ DROPPED = (
 
 
 def is_suspect(body: str) -> bool:
-    """Return whether an answer holds a word that has to be looked at. All but the rarest answers hold none."""
+    """Return whether an answer holds a word worth a closer check. Nearly all answers hold none."""
     words = ("updatedInput", "modifiedArgs", "updated_input", '"tool_input"', '"allow"', '"approve"')
     return any(word in body for word in words) or any(f"\\u00{digit}" in body for digit in "234567")
 
@@ -30,10 +32,10 @@ def is_suspect(body: str) -> bool:
 def is_harmless(client: str, event: str, body: str) -> bool:
     """Return whether an answer only refuses, asks, says something, or words an agent call.
 
-    A server that was taken over may do that. An input with other keys would be another tool's, and an `allow` would skip
-    the client's own question.
+    A compromised server may do these. An input with other keys would be another tool's, and an `allow` would skip the
+    client's own question.
     """
-    # Baton escapes no printable letter. One that is could spell any of these words unseen.
+    # Baton escapes no printable letter. An escaped one could spell any of these words unseen.
     plain = body.replace("\\\\", "")
     if any(f"\\u00{digit}" in plain for digit in "234567"):
         return False
@@ -50,12 +52,12 @@ def is_harmless(client: str, event: str, body: str) -> bool:
 
 
 def holds_refusal(body: str) -> bool:
-    """Return whether an answer that is dropped would have refused or asked: that must not be lost."""
+    """Return whether a dropped answer contains a refusal or a question, which must not be lost."""
     return any(word in body for word in ('"deny"', '"ask"', '"block"'))
 
 
 def refusal(client: str, event: str, text: str) -> str:
-    """Return a refusal of an event in a client's dialect, "" for an event that cannot be refused."""
+    """Return a refusal of an event in a client's dialect, "" for an event without refusals."""
     if event not in {"PreToolUse", "UserPromptSubmit"}:
         return ""
     if client == "gemini":
@@ -73,11 +75,10 @@ def refusal(client: str, event: str, text: str) -> str:
 
 
 def warning(client: str, event: str, text: str) -> str:
-    """Return a message to the person; where a client shows them nothing, the model is told."""
-    if client == "qwen":
-        return _line({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
-    key = {"copilot-cli": "additionalContext", "cursor": "additional_context"}.get(client, "systemMessage")
-    return _line({key: text})
+    """Return a message to the person, or to the model if the client shows the person nothing."""
+    if key := place_of(client).says:
+        return _line({key: text})
+    return _line({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 
 
 def _line(value: dict[str, Any]) -> str:

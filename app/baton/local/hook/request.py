@@ -5,7 +5,7 @@ import _thread
 import os
 import time
 
-TYPE_CHECKING = False  # as in `typing`, whose import takes longer than the request, too
+TYPE_CHECKING = False  # as in `typing`: its import takes longer than the request, too
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -17,10 +17,11 @@ _MOST = 64 << 20
 
 
 class NoAnswerError(Exception):
-    """The server could not be asked; the text says why. `hung` if it did not answer in time."""
+    """The server gave no answer: the cause and the remedy. `hung` means a timeout."""
 
-    def __init__(self, why: str, *, hung: bool = False) -> None:
+    def __init__(self, why: str, advice: str = "", *, hung: bool = False) -> None:
         super().__init__(why)
+        self.advice = advice
         self.hung = hung
 
 
@@ -34,14 +35,14 @@ class Answer:
         first, _, self.head = head.partition(b"\r\n")
         version, _, status = first.partition(b" ")
         if not (version.startswith(b"HTTP/") and status[:3].isdigit()):
-            raise NoAnswerError("the answer was not HTTP")
+            raise NoAnswerError("answered something that is not HTTP")
         self.status = status.decode("latin-1")
         length = self.header("content-length")
         if "chunked" in self.header("transfer-encoding").lower():
             self.body = _without_chunks(self.body)
         elif length.isdigit():
             if len(self.body) < int(length):
-                raise NoAnswerError("the answer was cut")
+                raise NoAnswerError("broke off its answer")
             self.body = self.body[: int(length)]
 
     def header(self, name: str) -> str:
@@ -54,7 +55,7 @@ class Answer:
 
 
 class Url:
-    """The parts of a URL that a request needs."""
+    """The parts of a URL needed by a request."""
 
     __slots__ = ("host", "path", "port", "scheme", "user")
 
@@ -71,7 +72,7 @@ class Url:
         self.path = (slash + path).rstrip("/")
         self.port = int(port) if port.isdigit() else _PORTS.get(self.scheme, 0)
         if not self.host or not self.port:
-            raise NoAnswerError("BATON_URL is not an http or https url")
+            raise NoAnswerError("has no http or https url", "Correct BATON_URL in the config file.")
 
     @property
     def place(self) -> str:
@@ -92,7 +93,7 @@ def post(
 ) -> Answer:
     """Post a body; `times` are the seconds to connect and for all of it. No redirect is followed.
 
-    A thread does it, as a look-up of a name cannot be ended: the process ends while that still waits.
+    It runs in a thread: a DNS lookup cannot be cancelled, and the process may end before it returns.
 
     Raises:
         NoAnswerError: If there was no whole HTTP answer within the time.
@@ -104,21 +105,39 @@ def post(
     def work() -> None:
         try:
             result.append(Answer(_exchange(url, headers, body, f"{method} {target}", times, ca_file)))
-        except Exception as error:  # noqa: BLE001 - a thread that ends without a result would be taken for a hung server
+        except Exception as error:  # noqa: BLE001 - a thread without a result would look like a hung server
             result.append(error)
         finally:
             done.release()
 
     _thread.start_new_thread(work, ())
     if not done.acquire(timeout=times[1]):
-        raise NoAnswerError("it took too long", hung=True)
+        raise _slow(times[1])
     found = result[0]
     if isinstance(found, Answer):
         return found
     if isinstance(found, NoAnswerError):
         raise found
-    hung = isinstance(found, TimeoutError)
-    raise NoAnswerError("it took too long" if hung else str(found) or type(found).__name__, hung=hung)
+    raise failure(found, times[1])
+
+
+def _slow(seconds: float) -> NoAnswerError:
+    return NoAnswerError(f"did not answer within {seconds:g} s: it is overloaded or hangs", hung=True)
+
+
+def failure(error: Exception, seconds: float) -> NoAnswerError:
+    """Return the cause of an error of the network, and the remedy."""
+    if isinstance(error, TimeoutError):
+        return _slow(seconds)
+    if isinstance(error, ConnectionRefusedError):
+        return NoAnswerError("refuses connections", "Start it: baton serve.")
+    if isinstance(error, ConnectionError):
+        return NoAnswerError("broke off its answer")
+    if isinstance(error, _socket.gaierror):
+        return NoAnswerError("has a name that is not known", "Correct BATON_URL in the config file.")
+    if type(error).__name__ == "SSLCertVerificationError":
+        return NoAnswerError("has no certificate that is trusted here", "Set BATON_CA_FILE in the config file.")
+    return NoAnswerError(f"cannot be asked ({str(error) or type(error).__name__})")
 
 
 def _exchange(
@@ -144,15 +163,19 @@ def _exchange(
 
 
 def _connect(end: Url, seconds: float, until: float) -> "Any":
-    error: Exception = NoAnswerError(f"no address of `{end.host}` is known")
+    error: Exception = NoAnswerError("has a name that is not known")
     until_connected = time.monotonic() + seconds
-    # As bytes: of a text it would take the name by the rules of IDNA, whose tables take 15 ms to import.
+    # As bytes: a string would be encoded by IDNA, and its tables take 15 ms to import.
     name = end.host.encode("ascii" if end.host.isascii() else "idna")
     for family, kind, protocol, _, address in _socket.getaddrinfo(name, end.port, 0, _socket.SOCK_STREAM):
         connection = _socket.socket(family, kind, protocol)
         connection.settimeout(max(0.01, until_connected - time.monotonic()))
         try:
             connection.connect(address)
+        except TimeoutError:
+            connection.close()
+            error = NoAnswerError(f"could not be reached within {seconds:g} s", hung=True)
+            continue
         except OSError as failed:
             connection.close()
             error = failed
@@ -177,7 +200,7 @@ def _secured(connection: "Any", url: Url, proxy: Url | None, ca_file: str, until
         while b"\r\n\r\n" not in head and (part := wrapped.recv(1)):
             head += part
         if head.split(b" ")[1:2] != [b"200"]:
-            raise NoAnswerError("the proxy makes no connection to the server")
+            raise NoAnswerError("is not reached by the proxy")
     return context.wrap_socket(wrapped, server_hostname=url.host)
 
 
@@ -191,10 +214,10 @@ def _read(connection: "Any", until: float) -> bytes:
             break
         parts.append(part)
         size += len(part)
-        if _is_whole(parts):  # a server that keeps the connection is not waited for
+        if _is_whole(parts):  # do not wait for a server keeping the connection open
             break
     if not parts:
-        raise NoAnswerError("the server hung up")
+        raise NoAnswerError("broke off its answer")
     return b"".join(parts)
 
 
@@ -213,17 +236,17 @@ def _without_chunks(text: bytes) -> bytes:
         try:
             count = int(size.partition(b";")[0], 16)
         except ValueError:
-            raise NoAnswerError("the answer was cut") from None
+            raise NoAnswerError("broke off its answer") from None
         if not count:
             return b"".join(parts)
         if len(text) < count:
-            raise NoAnswerError("the answer was cut")
+            raise NoAnswerError("broke off its answer")
         parts.append(text[:count])
         text = text[count:].removeprefix(b"\r\n")
 
 
 def _proxy(url: Url, env: "Mapping[str, str]") -> Url | None:
-    """Return the proxy that the environment names, as curl takes it: loopback needs none, HTTP_PROXY is not heard."""
+    """Return the environment's proxy as curl does: none for loopback, HTTP_PROXY ignored."""
     if url.host in LOOPBACK:
         return None
     names = ("http_proxy",) if url.scheme == "http" else ("https_proxy", "HTTPS_PROXY")
@@ -236,7 +259,7 @@ def _proxy(url: Url, env: "Mapping[str, str]") -> Url | None:
         return None
     proxy = Url(named)
     if proxy.scheme != "http":
-        raise NoAnswerError("its proxy is not an http proxy")
+        raise NoAnswerError("has a proxy that is not an http proxy")
     return proxy
 
 

@@ -1,13 +1,12 @@
-"""What `baton hook` finds out once a session: open work items, and checksums of what is installed."""
+"""Collects facts once per session: open work items, and checksums of the installed files."""
 
-import os
 import re
 import subprocess
 from collections.abc import Mapping
 
 COUNT_S = 5
 """Seconds that the command which counts work items may take; the client gives the whole hook 10."""
-_ENTRY = re.compile(rb"baton(?:-hook\.(?:sh|ps1)|(?:\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+(?: block)?")
+_ENTRY = re.compile(rb"baton(?:-hook\.sh|(?:\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+[^|;\"\n]*")
 _OFF = re.compile(rb'"disableAllHooks"\s*:\s*true|"hooksConfig"')
 _POLYNOMIAL = 0x04C11DB7
 _PLUGINS = frozenset({"opencode"})
@@ -16,40 +15,35 @@ _PLUGINS = frozenset({"opencode"})
 
 def count_work_items(command: str, root: str) -> str:
     """Return the number of open work items as text, "" if it is unknown."""
-    if command:
-        null = subprocess.DEVNULL
-        try:  # it is the person's own command, from the config file alone
-            ran = subprocess.run(  # noqa: S602
-                command, shell=True, cwd=root, stdin=null, stdout=subprocess.PIPE, timeout=COUNT_S, check=False
-            )
-        except (OSError, subprocess.SubprocessError):
-            return ""
-        found = re.search(rb"[0-9]+$", ran.stdout.rstrip(b"\r\n"))
-        return found[0].decode() if found and ran.returncode == 0 else ""
-    folder = os.path.join(root, ".htmlgraph")
-    if not os.path.isdir(folder):
+    if not command:
         return ""
-    try:
-        names = os.listdir(os.path.join(folder, "features"))
-    except OSError:
-        names = []
-    return str(sum(name.endswith(".html") and not name.startswith(".") for name in names))
+    null = subprocess.DEVNULL
+    try:  # it is the person's own command, from the config file alone
+        ran = subprocess.run(  # noqa: S602
+            command, shell=True, cwd=root, stdin=null, stdout=subprocess.PIPE, timeout=COUNT_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = re.search(rb"[0-9]+$", ran.stdout.rstrip(b"\r\n"))
+    return found[0].decode() if found and ran.returncode == 0 else ""
 
 
-def settings_file(client: str, env: Mapping[str, str], home: str) -> str:
-    """Return the path of a client's settings of this user."""
-    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    folders = {
-        "codex": (env.get("CODEX_HOME") or os.path.join(home, ".codex"), "hooks.json"),
-        "opencode": (os.path.join(config, "opencode", "plugin"), "baton.js"),
-        "copilot-cli": (os.path.join(env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "hooks"), "baton.json"),
-        "claude-code": (env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "settings.json"),
-        "cursor": (os.path.join(home, ".cursor"), "hooks.json"),
-        "continue": (env.get("CONTINUE_GLOBAL_DIR") or os.path.join(home, ".continue"), "settings.json"),
-        "gemini": (os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini"), "settings.json"),
-        "qwen": (env.get("QWEN_HOME") or os.path.join(home, ".qwen"), "settings.json"),
-    }
-    return os.path.join(*folders.get(client, folders["claude-code"]))
+def models(client: str, env: Mapping[str, str]) -> str:
+    """Return the client's models from the environment, like `report_models` in `hooks/baton-lib.sh`."""
+    words: list[str] = []
+    url, model = env.get("ANTHROPIC_BASE_URL", ""), env.get("ANTHROPIC_MODEL", "")
+    if client == "copilot-cli":
+        url = env.get("COPILOT_PROVIDER_BASE_URL", "")
+        model = env.get("COPILOT_MODEL", "") if url else ""
+    else:
+        words += [
+            one for one in ("haiku", "sonnet", "opus", "fable") if env.get(f"ANTHROPIC_DEFAULT_{one.upper()}_MODEL")
+        ]
+        clouds = "/".join(env.get(f"CLAUDE_CODE_USE_{one}", "") for one in ("BEDROCK", "VERTEX", "FOUNDRY"))
+        words += ["cloud"] if any(yes in clouds for yes in ("1", "true", "yes", "on")) else []
+    if url and not f"{url}/".startswith("https://api.anthropic.com/"):
+        words.append("gateway")
+    return " ".join([*words, f"model={model}"] if model else words)
 
 
 def digests(client: str, shim: str, library: str, settings: str) -> str:
@@ -68,7 +62,7 @@ def digests(client: str, shim: str, library: str, settings: str) -> str:
 
 
 def checksum(content: bytes | None) -> str:
-    """Return POSIX `cksum` of a content and its length, as `crc-length`; `---` for a file that is not there."""
+    """Return POSIX `cksum` of a content and its length, as `crc-length`; `---` for a missing file."""
     if content is None:
         return "---"
     table = []

@@ -1,0 +1,71 @@
+"""Reads the initial environment of the client above a hook, like `at_start` in `hooks/baton-lib.sh`.
+
+Variables from a project's files (the `env` of `.claude/settings.json`, `.env`) are set later, so it has none of them.
+"""
+
+import os
+import sys
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "busybox"})
+_OF_AGENTS = ("CLAUDECODE=", "AI_AGENT=", "CODEX_SANDBOX", "CODEX_THREAD_ID=", "CODEX_CI=", "GEMINI_CLI=", "QWEN_CODE=",
+              "OPENCODE=", "COPILOT_CLI=", "CURSOR_AGENT=")  # fmt: skip
+"""What a client sets for what it starts: a client below inherits what a project set."""
+
+
+def read(pid: int = 0) -> dict[str, str]:
+    """Return the environment of the first client from a process upwards; {} if unknown, as on Windows.
+
+    By default it looks from above this process.
+    """
+    if sys.platform == "win32":  # it shows a process's present environment, not the initial one
+        return {}
+    pid, client, client_name, found = pid or os.getppid(), 0, "", {}
+    try:
+        while pid > 0:
+            parent, name = _look_at(pid)
+            # Some clients restart themselves with the variables of a project's `.env`.
+            if client and name != client_name and not _same_program(pid, client):
+                found = _environment(client)
+                client = 0
+                if found:
+                    break
+            if os.path.basename(name).lstrip("-") not in _SHELLS:
+                client, client_name = pid, name
+            pid = parent
+        return found or (_environment(client) if client else {})
+    except (OSError, ValueError):
+        return {}
+
+
+def _look_at(pid: int) -> tuple[int, str]:
+    if os.path.exists("/proc/self/stat"):
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            before, _, after = file.read().rpartition(") ")
+        return int(after.split(" ")[1]), before.partition("(")[2]
+    parent, _, name = _ps("-o", "ppid=", "-o", "comm=", "-p", str(pid)).strip().partition(" ")
+    return int(parent), name
+
+
+def _same_program(one: int, other: int) -> bool:
+    try:
+        return os.path.samefile(f"/proc/{one}/exe", f"/proc/{other}/exe")
+    except OSError:
+        return False
+
+
+def _environment(pid: int) -> dict[str, str]:
+    """Return a process's initial environment; {} if an agent's client has started it."""
+    if os.path.exists("/proc/self/environ"):
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            lines = os.fsdecode(file.read()).split("\0")
+    else:
+        lines = _ps("-Eww", "-o", "command=", "-p", str(pid)).split(" ")
+    if any(line.startswith(_OF_AGENTS) for line in lines):
+        return {}
+    return {name: value for name, equals, value in (line.partition("=") for line in lines) if equals}
+
+
+def _ps(*words: str) -> str:
+    import subprocess
+
+    return subprocess.run(["/bin/ps", *words], capture_output=True, text=True, check=False).stdout

@@ -1,0 +1,96 @@
+"""Every client: odd payloads cause no error, and answers contain only words known to the client."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baton.clients.event import HookAnswer
+from baton.clients.registry import CLIENTS
+
+PRE = "PreToolUse"
+
+
+ANSWERS = st.builds(
+    HookAnswer,
+    effect=st.sampled_from(["none", "deny", "ask"]),
+    reason=st.text(),
+    updated_input=st.none() | st.dictionaries(st.text(), st.integers()),
+    context=st.text(),
+    system_message=st.text(),
+)
+EVENTS = st.sampled_from([PRE, "PostToolUse", "SessionStart", "Stop", "PermissionRequest", "Notification", ""])
+KNOWN = {
+    "claude-code": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
+    "codex": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
+    "copilot-cli": {
+        "permissionDecision",
+        "permissionDecisionReason",
+        "modifiedArgs",
+        "additionalContext",
+        "decision",
+        "reason",
+    },
+    "cursor": {"permission", "user_message", "agent_message", "updated_input", "additional_context", "continue"},
+    "gemini": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
+    "opencode": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
+    "qwen": {"hookSpecificOutput", "decision", "reason"},
+}
+WORDS = {
+    "claude-code": {"deny", "ask"},
+    "codex": {"deny", "allow"},
+    "copilot-cli": {"deny", "ask"},
+    "cursor": {"deny"},
+    "gemini": {"deny"},
+    "opencode": {"deny"},
+    "qwen": {"deny", "ask"},
+}
+
+
+def without_input(sent):
+    """A tool's input is its client's own, and may hold anything."""
+    return {key: value for key, value in sent.items() if key not in {"updatedInput", "modifiedArgs", "tool_input"}}
+
+
+def has_none(value):
+    if isinstance(value, dict):
+        return any(map(has_none, value.values()))
+    return value is None or (isinstance(value, list) and any(map(has_none, value)))
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+@given(event=EVENTS, answer=ANSWERS)
+def test_no_client_is_ever_sent_a_null_an_unknown_key_or_an_unknown_word(client, event, answer):
+    sent = CLIENTS[client].render(event, answer)
+    assert not has_none(
+        {**without_input(sent), "hookSpecificOutput": without_input(sent.get("hookSpecificOutput", {}))}
+    )
+    assert set(sent) <= KNOWN[client]
+    refused = "deny" if client == "gemini" else "block"
+    assert sent.get("decision", refused) == refused
+    specific = sent.get("hookSpecificOutput", {})
+    assert not specific or specific.get("hookEventName") == (None if client == "gemini" else event)
+    decided = {**sent, **specific}
+    assert decided.get("permissionDecision", "deny") in WORDS[client]
+    if specific.get("permissionDecision") == "deny":
+        assert client != "codex" or set(sent) == {"hookSpecificOutput"}
+
+
+ODD = [
+    {"hook_event_name": None, "session_id": None, "tool_input": None},
+    {"hook_event_name": 5, "tool_name": ["x"], "tool_input": "ls", "transcript_path": None},
+    {"hookEventName": PRE, "sessionId": "s", "toolName": "Bash", "toolInput": {"command": "ls"}},
+    {},
+]
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+@pytest.mark.parametrize("payload", ODD)
+def test_odd_payloads_are_read_without_an_error(client, payload):
+    event = CLIENTS[client].read(payload, "")
+    assert isinstance(event.tool_input, dict)
+    assert event.session_id in {"", "s"}
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_an_unknown_event_has_no_meaning(client):
+    assert CLIENTS[client].read({"hook_event_name": "TeammateIdle"}, "").name == "other"

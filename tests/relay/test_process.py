@@ -1,0 +1,188 @@
+"""The relay, with a real server of HTTP behind it."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from baton.cli.hooks.relay import relay_of, status, stop
+from baton.local.server import ApiError
+from baton.relay.process import relay_socket
+from baton.shared.person_socket import is_person_socket
+from tests.hooks.shim import run_shim
+from tests.support.server import until
+
+
+class _Server(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    seen: ClassVar[list[tuple[object, str | None]]] = []
+    port: ClassVar[int]
+    stop: ClassVar[Any]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.seen.append((self.client_address, self.headers["Authorization"]))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def socket_of_relay() -> Iterator[Path]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    _Server.seen.clear()
+    _Server.port, _Server.stop = server.server_port, staticmethod(lambda: (server.shutdown(), server.server_close()))
+    url = f"http://127.0.0.1:{server.server_port}"
+    relay = subprocess.Popen([sys.executable, "-m", "baton.relay.process"], env={**os.environ, "BATON_URL": url})
+    path = relay_socket(url)
+    while not path.exists() and relay.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    yield path
+    relay.terminate()
+    relay.wait()
+    path.unlink(missing_ok=True)
+    server.shutdown()
+    server.server_close()
+
+
+def _ask(path: Path, method: str, target: str, body: bytes = b"") -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("localhost", timeout=5)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(path))
+    connection.request(method, target, body, {"Authorization": "Bearer mine"})
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content
+
+
+def test_hooks_share_one_connection_and_keep_their_own_token(socket_of_relay: Path) -> None:
+    for number in range(3):
+        assert _ask(socket_of_relay, "POST", "/hooks/codex", b"%d" % number) == (200, b"%d" % number)
+    assert len({address for address, _ in _Server.seen}) == 1
+    assert {token for _, token in _Server.seen} == {"Bearer mine"}
+
+
+def test_other_endpoints_are_refused(socket_of_relay: Path) -> None:
+    assert _ask(socket_of_relay, "POST", "/approvals/1")[0] == 400
+    assert _Server.seen == []
+
+
+def test_socket_is_closed_to_other_users(socket_of_relay: Path) -> None:
+    assert socket_of_relay.stat().st_mode & 0o077 == 0
+
+
+def test_stop_removes_the_socket(socket_of_relay: Path) -> None:
+    assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
+    for _ in range(200):
+        if not socket_of_relay.exists():
+            return
+        time.sleep(0.02)
+    pytest.fail("the socket is still there")
+
+
+# The shim through the relay.
+
+
+@pytest.fixture
+def settings(tmp_path: Path, socket_of_relay: Path) -> dict[str, str]:
+    """An environment with a config file that chooses the relay, and an executable that starts none."""
+    place = tmp_path / ".config/baton/config"
+    place.parent.mkdir(parents=True)
+    url = f"http://127.0.0.1:{_Server.port}"
+    place.write_text(f"BATON_URL={url}\nBATON_TOKEN=mine\nBATON_RELAY={socket_of_relay} /bin/true\n")
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+
+
+def _requests(path: Path) -> int:
+    return int(json.loads(_ask(path, "GET", "/relay")[1])["requests"])
+
+
+@pytest.mark.parametrize("size", [1, 200_000])
+def test_shim_asks_through_the_relay(
+    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path, size: int
+) -> None:
+    body = b'{"text":"' + b"x" * size + b'"}'
+    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+    assert [token for _, token in _Server.seen] == ["Bearer mine"]
+    assert _requests(socket_of_relay) == 1
+
+
+def test_shim_asks_the_server_itself_after_the_relay_was_killed(
+    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
+) -> None:
+    os.kill(json.loads(_ask(socket_of_relay, "GET", "/relay")[1])["pid"], signal.SIGKILL)
+    until(lambda: not is_person_socket(socket_of_relay))
+    body = b'{"text":"whole"}'
+    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+    assert socket_of_relay.exists()
+
+
+def test_shim_uses_no_relay_for_another_server(socket_of_relay: Path, settings: dict[str, str], tmp_path: Path) -> None:
+    settings["BATON_URL"] = f"http://localhost:{_Server.port}"
+    assert run_shim(["sh"], settings, tmp_path).out == b"{}\n"
+    assert _requests(socket_of_relay) == 0
+
+
+def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(
+    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
+) -> None:
+    _Server.stop()
+    ran = run_shim(["sh"], settings, tmp_path, "claude-code", "PreToolUse", "block")
+    assert ran.code == 2
+    assert b"refuses connections" in ran.err
+
+
+def test_session_start_starts_the_relay(socket_of_relay: Path, settings: dict[str, str], tmp_path: Path) -> None:
+    _ask(socket_of_relay, "DELETE", "/relay")
+    config = tmp_path / ".config/baton/config"
+    config.write_text(config.read_text().replace("/bin/true", sys.executable))
+    assert run_shim(["sh"], settings, tmp_path, "claude-code", "SessionStart").code == 0
+    until(lambda: is_person_socket(socket_of_relay))
+    assert run_shim(["sh"], settings, tmp_path).out == b"{}\n"
+    assert _requests(socket_of_relay) == 2
+    assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
+
+
+# `baton hooks install` and `baton relay`.
+
+
+def test_the_configuration_names_socket_and_program() -> None:
+    url = "https://baton.team.example"
+    assert relay_of(url, kind="sh") == f"{relay_socket(url)} {sys.executable}"
+
+
+def test_relay_that_cannot_be_used_is_refused() -> None:
+    with pytest.raises(ApiError, match="--relay"):
+        relay_of("https://baton.team.example", kind="python")
+
+
+def test_command_shows_and_stops_the_relay(
+    socket_of_relay: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", settings["HOME"])
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    status()
+    assert "serves 0 requests" in capsys.readouterr().out
+    stop(as_json=True)
+    assert json.loads(capsys.readouterr().out)["running"] is False
+    until(lambda: not socket_of_relay.exists())
+    status()
+    assert "does not run" in capsys.readouterr().out
