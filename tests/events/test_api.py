@@ -1,4 +1,4 @@
-"""Over HTTP: what a session's events are, who reads which, by a cursor and in a group."""
+"""Over HTTP: a session's events and their readers."""
 
 import json
 
@@ -16,7 +16,7 @@ PROMPT = "fix the failing parser tests please, and mind the token " + SECRET + "
 def guarded(tmp_path_factory):
     """A server that asks for tokens and publishes every topic."""
     home = tmp_path_factory.mktemp("events") / "home"
-    with serving(home, BATON_AUTH="on", BATON_EVENTS_TOOL_CONTENT="true") as server:
+    with serving(home, BATON_AUTH="on") as server:
         yield server
 
 
@@ -52,7 +52,7 @@ def of_session(client, topic, session_id):
         page = ok(client.get(f"/events/topics/{topic}", params={"cursor": cursor, "limit": 200}))
         found += [event for event in page["events"] if event["subject"] == session_id]
         if not page["events"]:
-            return found
+            return list({event["id"]: event for event in found}.values())  # delivery is at least once
         cursor = page["cursor"]
 
 
@@ -71,11 +71,12 @@ def told(people):
     post("PreToolUse", tool_use_id="t1", **call)
     for _ in range(2):  # a client may post it again
         post("PostToolUse", tool_use_id="t1", tool_response={"ok": True}, **call)
+    post("PreToolUse", tool_use_id="t2", tool_name="Bash", tool_input={"command": "false"})
     post("PostToolUseFailure", tool_use_id="t2", tool_name="Bash", tool_input={"command": "false"}, error="1")
     post("PermissionRequest", tool_name="Bash", tool_input={"command": "make"})
     post("Stop")
     post("SessionEnd", reason="logout")
-    until(lambda: of_session(people["auditor"], "session-outcome", session))
+    until(lambda: of_session(people["auditor"], "session-ended", session))
     return session
 
 
@@ -86,19 +87,15 @@ def test_a_session_s_events_are_published_and_fit_their_schemas(people, told):
     expected = {
         "session-started": [{"hook_source": "startup", "working_directory": "/home/ann/shop", "client": "claude-code"}],
         "prompt-submitted": [{"prompt_length": len(PROMPT), "detected_intent": "debug"}],
-        "decisions": [{"tool_name": "Write", "tool_execution_id": "t1"}],
+        "decisions": [{"tool_name": "Write", "tool_execution_id": "t1"}, {"tool_execution_id": "t2"}],
         "tool-executed": [
             {"tool_execution_id": "t1", "success": True, "summary": "Write ran"},
             {"tool_execution_id": "t2", "success": False, "summary": "Bash failed"},
         ],
         "outcomes": [{"outcome": "ran"}, {"outcome": "failed"}],
-        "static-context-edit-detected": [{"changed_files": ["CLAUDE.md"]}],
         "notification-blocked": [{"tool_name": "Bash"}],
         "notification-completed": [{"agent_name": "claude-code"}],
-        "session-ended": [{"reason": "logout", "tools_used_count": 2}],
-        "session-outcome": [{"outcome": "failed", "tools_used_count": 2, "tools_failed_count": 1}],
-        "session-outcome-command": [{"outcome": "failed"}],
-        "latency-breakdown": [{}],
+        "session-ended": [{"reason": "logout", "tools_used_count": 2, "tools_failed_count": 1, "outcome": "failed"}],
         "routing-decision": [{"method": "none"}],
     }
     schemas = ok(people["ann"].get("/events/schemas"))["schemas"]
@@ -122,10 +119,10 @@ def test_events_of_one_thing_are_correlated(people, told):
             if event["data"].get("tool_execution_id") != "t2"
         }
 
-    assert len(correlations("prompt-submitted", "routing-decision", "latency-breakdown")) == 1
+    assert len(correlations("prompt-submitted", "routing-decision")) == 1
     of_call = correlations("decisions")
     assert len(of_call) == 1
-    assert of_call == correlations("tool-executed", "outcomes", "static-context-edit-detected")
+    assert of_call == correlations("tool-executed", "outcomes")
 
 
 def test_the_preview_is_for_everybody_and_the_prompt_for_observers_alone(people, told):
@@ -136,8 +133,6 @@ def test_the_preview_is_for_everybody_and_the_prompt_for_observers_alone(people,
     (whole,) = of_session(people["observer"], "claude-hook-event", told)
     assert whole["data"]["prompt"] == PROMPT.replace(SECRET, "[masked:github-token]")
     assert shown["data"]["causation_id"] == whole["id"]
-    (content, _) = of_session(people["observer"], "tool-content", told)
-    assert json.loads(content["data"]["content"])["input"]["content"] == "key [masked:github-token]"
 
 
 def test_of_a_team_that_keeps_no_prompts_only_the_preview_is_published(people):
@@ -153,11 +148,10 @@ def test_no_secret_is_on_any_topic(people, told):
         assert SECRET not in json.dumps(found), topic["name"]
 
 
-@pytest.mark.parametrize("topic", ["claude-hook-event", "tool-content", "compliance-evaluate"])
+@pytest.mark.parametrize("topic", ["claude-hook-event", "compliance-evaluate"])
 @pytest.mark.parametrize("who", ["ann", "lead", "auditor", "admin"])
 def test_a_restricted_topic_is_its_readers_alone(people, who, topic):
     assert people[who].get(f"/events/topics/{topic}").status_code == 403
-    assert people[who].post(f"/events/topics/{topic}/groups/g/take", json={}).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -174,28 +168,6 @@ def test_a_restricted_topic_is_its_readers_alone(people, who, topic):
 )
 def test_open_topics_follow_the_reach_of_the_role(people, told, who, sees):
     assert bool(of_session(people[who], "decisions", told)) == sees
-    taken = ok(people[who].post("/events/topics/prompt-submitted/groups/reach/take", json={"limit": 200}))
-    again = ok(people[who].post("/events/topics/prompt-submitted/groups/reach/take", json={"limit": 200}))
-    events = taken["events"] + again["events"]
-    assert any(event["subject"] == told for event in events) == sees
-
-
-def test_a_group_shares_the_work_and_gets_nothing_twice_that_it_acknowledged(people, told):
-    auditor = people["auditor"]
-    path = "/events/topics/tool-executed/groups/work"
-
-    def take(member):
-        return ok(auditor.post(f"{path}/take", json={"member": member, "limit": 1}))
-
-    take("one")  # makes the group
-    deliveries = [take("one"), take("two")]
-    assert [len(one["events"]) for one in deliveries] == [1, 1]
-    receipts = [receipt for one in deliveries for receipt in one["receipts"]]
-    assert len(set(receipts)) == 2
-    assert ok(auditor.post(f"{path}/acknowledge", json={"receipts": receipts}))["acknowledged"] == 2
-    assert ok(auditor.post(f"{path}/acknowledge", json={"receipts": receipts}))["acknowledged"] == 0
-    assert auditor.delete(path).status_code == 204
-    assert auditor.delete(path).status_code == 404
 
 
 def test_a_reader_waits_for_what_is_to_come(people):
@@ -205,14 +177,14 @@ def test_a_reader_waits_for_what_is_to_come(people):
     ann.post("/session-start", json={"session_id": "events-s2"})
     page = ok(ann.get("/events/topics/session-started", params={"cursor": start["cursor"], "wait_s": 20}))
     assert [event["subject"] for event in page["events"]] == ["events-s2"]
-    assert page["missed"] == 0
+    assert page["gap"] is False
 
 
 @pytest.mark.parametrize(
     ("path", "names"),
     [
         ("/events/topics/decision", ("topic", "`decisions`")),
-        ("/events/schemas/none", ("topic", "no topic")),
+        ("/events/schemas/none", ("topic", "unknown topic")),
         ("/events/topics/jobs?cursor=x", ("cursor", "not a cursor")),
         ("/events/topics/jobs?limit=0", ("limit",)),
     ],
@@ -234,16 +206,9 @@ def test_nothing_is_emitted_of_a_session_that_baton_is_off_for(people):
     assert not of_session(ann, "prompt-submitted", "events-off")
 
 
-def test_agents_read_no_events_and_acknowledge_none(people, guarded):
+def test_agents_read_no_events(people, guarded):
     topic = "/events/topics/decisions"
     made = ok(people["ann"].post("/tokens/hook", json={"machine": "laptop"}), 201)
     with guarded.client(Authorization=f"Bearer {made['text']}") as agent:
-        answers = [
-            agent.get("/events/topics"),
-            agent.get("/events/schemas"),
-            agent.get(topic),
-            agent.post(f"{topic}/groups/reach/take", json={}),
-            agent.post(f"{topic}/groups/reach/acknowledge", json={"receipts": ["1-1"]}),
-            agent.delete(f"{topic}/groups/reach"),
-        ]
+        answers = [agent.get("/events/topics"), agent.get("/events/schemas"), agent.get(topic)]
     assert {answer.status_code for answer in answers} == {403}

@@ -9,7 +9,7 @@ from baton.events.sinks.kafka import KafkaSink, client_settings
 from baton.events.sinks.runner import SinkEvent, SinkFailed
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
-NAMES = {"jobs": "onex.evt.baton.jobs.v1", "modes": "onex.evt.baton.modes.v1"}
+NAMES = {"jobs": "baton.jobs.v1", "modes": "baton.modes.v1"}
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def brokers():
 
 
 def event(n):
-    return SinkEvent("jobs", n, json.dumps({"id": f"e{n}", "subject": f"s{n % 2}"}).encode())
+    return SinkEvent("jobs", json.dumps({"id": f"e{n}", "subject": f"s{n % 2}"}).encode())
 
 
 async def test_a_second_client_reads_over_tcp_what_was_sent(brokers):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.engine.shell.tables.tables import build
-from baton.engine.text import masking
-from baton.engine.text.masking import mask
 from baton.events.preview import preview
+from baton.lib.bash.tables.tables import build
+from baton.lib.text import masking
+from baton.lib.text.masking import mask
 from tests.support.cases import listed
 from tests.support.fake_secrets import fakes
 

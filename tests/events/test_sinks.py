@@ -1,4 +1,4 @@
-"""The sinks: a file, webhooks and Kafka get every event at least once, and one that hangs or fails holds up nobody."""
+"""The sinks: a file, webhooks and Kafka get every event at least once; a hanging or failing one delays no other."""
 
 import asyncio
 import base64
@@ -8,25 +8,33 @@ import hmac
 import json
 import os
 import stat
+from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 import pytest
 
-from baton.events.redis_streams import bus
-from baton.events.redis_streams.bus import Bounds, Bus, Publication
-from baton.events.sinks.file import KEPT, FileSink
+from baton.events.log import STORED, Emission, Log
+from baton.events.sinks.clickhouse import ClickHouseSink
 from baton.events.sinks.runner import SinkCounts, SinkEvent, SinkFailed, SinkRunner, sink_counts
+from baton.events.sinks.sinks import KEPT, FileSink, Sinks, SinksOrder
 from baton.events.sinks.webhook import Webhook, WebhookSink, signed
-
-BOUNDS = Bounds(entries=1_000, bytes=1 << 20, age_s=3_600)
 
 
 def event(n):
     return json.dumps({"id": f"e{n}", "subject": "s", "data": {}}).encode()
 
 
-async def publish(redis, *numbers, topic="jobs", bounds=BOUNDS):
-    events = [Publication(topic=topic, id=f"{topic}{n}", user="ann", team="web", event=event(n)) for n in numbers]
-    await Bus(redis, bounds).publish(events)
+async def publish(redis, *numbers, topic="jobs", stored=True):
+    log = Log(redis)
+    emissions = [Emission(topic, f"e{n}", 0, "default", "web", "ann", b"{}") for n in numbers]
+    await log.append([msgspec.msgpack.encode(one) for one in emissions])
+    if stored:
+        await store(log)
+
+
+async def store(log):
+    while entries := await log.take():
+        await log.done(entries)
 
 
 class Memory:
@@ -44,7 +52,7 @@ class Memory:
         if self.broken:
             self.broken -= 1
             raise SinkFailed("it is broken")
-        self.got += [one.event for one in events]
+        self.got += [int(json.loads(one.event)["id"][1:]) for one in events]
 
     async def close(self):
         self.closed = True
@@ -53,12 +61,13 @@ class Memory:
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch):
     monkeypatch.setattr("baton.events.sinks.runner.FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr("baton.events.sinks.runner.WAIT_MS", 20)
+    monkeypatch.setattr("baton.events.sinks.runner.WAIT_S", 0.02)
 
 
 @contextlib.asynccontextmanager
-async def running(redis, sink, topics=("jobs",), start=b"0"):
-    runner = SinkRunner(redis.url, sink, topics, start=start)
+async def running(redis, sink, topics=("jobs",), owner="one", **more):
+    names = {topic: f"baton.{topic}.v1" for topic in topics}
+    runner = SinkRunner(redis, sink, names, asyncio.Event(), owner=owner, **more)
     task = asyncio.create_task(runner.run())
     try:
         yield runner
@@ -94,7 +103,7 @@ async def test_a_sink_gets_every_event_of_its_topics_in_order(redis):
         await until(lambda: len(sink.got) == 50)
         await publish(redis, 50)
         await until(lambda: len(sink.got) == 51)
-    assert sink.got == [event(n) for n in range(51)]
+    assert sink.got == list(range(51))
     assert sink.closed
 
 
@@ -103,7 +112,7 @@ async def test_a_sink_that_fails_gets_the_same_events_again(redis):
     sink = Memory(broken=2)
     async with running(redis, sink):
         await until(lambda: sink.got)
-        await until(lambda: sink.got == [event(1), event(2)])
+        await until(lambda: sink.got == [1, 2])
         found = await counted(redis, "sent", 2)
     assert (found.failures, found.given_up, found.error) == (2, 0, "it is broken")
 
@@ -114,7 +123,7 @@ async def test_what_a_sink_never_takes_is_given_up_and_counted(redis):
     async with running(redis, sink):
         found = await counted(redis, "given_up", 1)
         await publish(redis, 2)
-        await until(lambda: sink.got == [event(2)])
+        await until(lambda: sink.got == [2])
     assert found.failures == 3
 
 
@@ -124,45 +133,75 @@ async def test_what_a_killed_sink_had_not_sent_comes_again(redis):
         await asyncio.sleep(0.2)
     sink = Memory()
     async with running(redis, sink):
-        await until(lambda: sink.got == [event(1)])
+        await until(lambda: sink.got == [1])
 
 
-async def test_what_left_the_bus_before_a_sink_read_it_is_counted(redis):
+async def test_what_was_trimmed_before_a_sink_read_it_is_counted_as_a_gap(redis):
     await publish(redis, 1)
     sink = Memory()
     async with running(redis, sink):
-        await until(lambda: sink.got)
         await counted(redis, "sent", 1)
-    for n in range(2, 12):
-        await publish(redis, n, bounds=Bounds(entries=3, bytes=1 << 20, age_s=3_600))
+    await publish(redis, *range(2, 12))
+    await Log(redis).trim(3, 3_600)
     async with running(redis, sink):
-        await until(lambda: len(sink.got) == 4)
         found = await counted(redis, "sent", 4)
-    assert found.missed == 7
+    assert (found.gaps, sink.got) == (1, [1, 9, 10, 11])
 
 
-async def test_a_new_webhook_s_group_begins_with_what_is_to_come(redis):
+async def test_no_event_comes_before_what_precedes_it_is_stored(redis):
+    await publish(redis, 1)
+    await publish(redis, 2, 3, stored=False)
+    sink = Memory()
+    async with running(redis, sink):
+        await counted(redis, "sent", 1)
+        await asyncio.sleep(0.1)
+        assert sink.got == [1]
+        await store(Log(redis))
+        await until(lambda: sink.got == [1, 2, 3])
+
+
+async def test_what_was_stored_from_the_spool_comes_too(redis):
+    await Log(redis).append([msgspec.msgpack.encode(Emission("jobs", "e7", 0, "default", "", "ann", b"{}"))], STORED)
+    sink = Memory()
+    async with running(redis, sink):
+        await store(Log(redis))
+        await until(lambda: sink.got == [7])
+
+
+async def test_a_sink_is_fed_by_one_drain_at_a_time_and_by_another_one_afterwards(redis):
+    one, two = Memory(), Memory()
+    async with running(redis, two, owner="two"):
+        async with running(redis, one):
+            await publish(redis, *range(50))
+            await until(lambda: len(one.got) + len(two.got) == 50)
+            await asyncio.sleep(0.1)
+        await publish(redis, *range(50, 60))
+        await until(lambda: len(one.got) + len(two.got) == 60)
+    assert sorted(one.got + two.got) == list(range(60))
+
+
+async def test_a_new_webhook_begins_with_future_events(redis):
     await publish(redis, 1)
     sink = Memory()
-    async with running(redis, sink, start=b"$"):
-        while "sink:memory" not in str(await redis.call(b"XINFO", b"GROUPS", bus.stream_of("jobs"))):  # noqa: ASYNC110
+    async with running(redis, sink, from_now=True):
+        while not await redis.call(b"HEXISTS", b"{baton}:events:sinks:memory", b"cursor"):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         await publish(redis, 2)
-        await until(lambda: sink.got == [event(2)])
+        await until(lambda: sink.got == [2])
 
 
 async def test_a_removed_sink_leaves_nothing(redis):
     await publish(redis, 1)
     sink = Memory()
     async with running(redis, sink) as runner:
-        await until(lambda: sink.got)
+        await counted(redis, "sent", 1)
     await runner.forget()
-    assert await redis.call(b"XINFO", b"GROUPS", bus.stream_of("jobs")) == []
+    assert await redis.call(b"KEYS", b"{baton}:events:*memory*") == []
     assert await counts_of(redis, "memory") == SinkCounts()
 
 
 def lines(*numbers):
-    return [SinkEvent("jobs", n, event(n)) for n in numbers]
+    return [SinkEvent("jobs", event(n)) for n in numbers]
 
 
 async def test_a_file_is_appended_to_and_rotated(tmp_path):
@@ -189,7 +228,7 @@ async def test_a_file_that_hangs_holds_up_neither_the_loop_nor_the_others(redis,
     await publish(redis, 1)
     sink = Memory()
     async with running(redis, FileSink(fifo, 1 << 20)), running(redis, sink):
-        await until(lambda: sink.got == [event(1)])
+        await until(lambda: sink.got == [1])
     os.close(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))  # lets the thread go
 
 
@@ -278,7 +317,46 @@ async def test_a_receiver_that_hangs_holds_up_nobody_else(redis):
         hanging = WebhookSink(webhook(receiver.url), ["127.0.0.1"])
         async with running(redis, hanging):
             await until(lambda: receiver.requests and other.got)
-    assert other.got == [event(1)]
+    assert other.got == [1]
+
+
+async def test_clickhouse_gets_a_page_as_one_insert_and_again_until_it_is_taken(redis):
+    await publish(redis, *range(50))
+    async with Receiver(500) as receiver:
+        url = f"clickhouse://ann:p%40ss@127.0.0.1:{receiver.port}/db/events"
+        sinks = Sinks(redis, SinksOrder(owner="one", prefix="baton", kafka_url=url))
+        task = asyncio.create_task(sinks.run())
+        async with asyncio.timeout(60):
+            while not (found := await counts_of(redis, "clickhouse")).sent:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.01)
+        sinks.finish()
+        await task
+    (request, headers, body), again = receiver.requests
+    method, target, _ = request.split(" ")
+    options = dict(parse_qsl(urlsplit(target).query))
+    assert (method, options["query"]) == ("POST", "INSERT INTO `db`.`events` FORMAT JSONEachRow")
+    assert options["date_time_input_format"] == "best_effort"
+    assert base64.b64decode(headers["authorization"].removeprefix("Basic ")) == b"ann:p@ss"
+    assert [json.loads(line)["id"] for line in body.split(b"\n")] == [f"e{n}" for n in range(50)]
+    assert again[2] == body  # the same rows: ReplacingMergeTree keeps one of each
+    assert (found.sent, found.failures, found.given_up) == (50, 1, 0)
+    assert found.error == "ClickHouse answered 500, exception code unknown"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "clickhouse://a:1",
+        "clickhouse://a/db",
+        "clickhouse:///db/t",
+        "clickhouse://a/db/t`x",
+        "clickhouse+x://a/d/t",
+        "clickhouse://a:se/cret@h/d/t",
+    ],
+)
+def test_a_clickhouse_url_without_host_database_or_table_is_refused(url):
+    with pytest.raises(ValueError, match="BATON_KAFKA_URL must be `clickhouse://"):
+        ClickHouseSink(url)
 
 
 async def test_an_internal_address_is_not_sent_to():

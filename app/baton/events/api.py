@@ -1,29 +1,64 @@
 """`/events`: topics, their schemas, and their events for consumers."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import Response as RawResponse
+from pydantic import BaseModel, Field
 
-from baton.events.bodies import (
-    AcknowledgeBody,
-    AcknowledgedModel,
-    DeliveryModel,
-    EventQuery,
-    EventsModel,
-    GroupName,
-    SchemasModel,
-    TakeBody,
-    TopicModel,
-    TopicsModel,
-)
 from baton.events.catalogue import TopicCatalogue
 from baton.events.reading import EventReader, topic_named
 from baton.events.schemas import schema
 from baton.kernel.http.features import of
-from baton.kernel.http.json_io import encode
+from baton.kernel.http.serving.hot_routes import encode
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
+
+# The HTTP models of events.
+
+
+class TopicModel(BaseModel):
+    """A topic. `full_name` is its name in Kafka and in the CloudEvents attribute `type`."""
+
+    name: str
+    full_name: str
+    kind: Literal["evt", "cmd"]
+    restricted: bool
+    enabled: bool
+    summary: str
+
+
+class TopicsModel(BaseModel):
+    """All topics."""
+
+    items: list[TopicModel]
+
+
+class SchemasModel(BaseModel):
+    """The JSON Schema of each topic's events, by the topic's short name."""
+
+    schemas: dict[str, dict[str, Any]]
+
+
+class EventQuery(BaseModel):
+    """The cursor to continue from, and the time to wait."""
+
+    cursor: str = Field(
+        "",
+        max_length=100,
+        description="`cursor` of the previous page; empty or `oldest`, or `newest` for future events.",
+    )
+    limit: int = Field(100, ge=1, le=200)
+    wait_s: float = Field(0, ge=0, le=20, description="Longest wait for a first event, in seconds.")
+
+
+class EventsModel(BaseModel):
+    """Events, oldest first. `gap`: events before them were removed before they were read."""
+
+    events: list[dict[str, Any]] = Field(description="CloudEvents 1.0; `/events/schemas/{topic}` describes them.")
+    cursor: str
+    gap: bool
+
 
 router = APIRouter(tags=["events"], prefix="/events")
 EventReaderOf = Annotated[EventReader, Depends(of(EventReader))]
@@ -32,7 +67,7 @@ TopicCatalogueOf = Annotated[TopicCatalogue, Depends(of(TopicCatalogue))]
 
 @router.get("/topics", operation_id="list_event_topics")
 async def list_topics(caller: CallerOf, catalogue: TopicCatalogueOf, reader: EventReaderOf) -> TopicsModel:
-    """List the topics, with the names that the operator gave them."""
+    """List the topics with their configured names."""
     return TopicsModel(
         items=[
             TopicModel(
@@ -65,37 +100,6 @@ async def get_schema(caller: CallerOf, reader: EventReaderOf, topic: str) -> Res
 async def read_events(
     caller: CallerOf, reader: EventReaderOf, topic: str, query: Annotated[EventQuery, Query()]
 ) -> Response:
-    """Read a topic's events that the caller may see, oldest first. A restricted topic wants the role `observer`."""
+    """Read a topic's events visible to the caller, oldest first. A restricted topic requires the role `observer`."""
     page = await reader.read(caller.principal, topic, cursor=query.cursor, limit=query.limit, wait_s=query.wait_s)
     return RawResponse(encode(page), media_type="application/json")
-
-
-@router.post(
-    "/topics/{topic}/groups/{group}/take",
-    operation_id="take_events",
-    response_model=DeliveryModel,
-    dependencies=[EXPENSIVE],
-)
-async def take_events(
-    caller: CallerOf, reader: EventReaderOf, topic: str, group: GroupName, body: TakeBody
-) -> Response:
-    """Take events as a member of a group: each goes to one member, and to another if it is not acknowledged in a minute."""
-    delivery = await reader.take(
-        caller.principal, topic, group, member=body.member, limit=body.limit, wait_s=body.wait_s
-    )
-    return RawResponse(encode(delivery), media_type="application/json")
-
-
-@router.post("/topics/{topic}/groups/{group}/acknowledge", operation_id="acknowledge_events")
-async def acknowledge_events(
-    caller: CallerOf, reader: EventReaderOf, topic: str, group: GroupName, body: AcknowledgeBody
-) -> AcknowledgedModel:
-    """Acknowledge events that were handled, so that no member gets them again."""
-    done = await reader.acknowledge(caller.principal, topic, group, body.receipts)
-    return AcknowledgedModel(acknowledged=done)
-
-
-@router.delete("/topics/{topic}/groups/{group}", operation_id="end_event_group", status_code=204)
-async def end_group(caller: CallerOf, reader: EventReaderOf, topic: str, group: GroupName) -> None:
-    """Remove a group of the caller's own, with what it has not acknowledged."""
-    await reader.end_group(caller.principal, topic, group)

@@ -8,7 +8,7 @@ class TopicCatalogue:
     """Names and switches of topics.
 
     Raises:
-        ValueError: If a setting names a topic that is none; the server does not start then.
+        ValueError: If a setting names an unknown topic; the server does not start then.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -17,7 +17,7 @@ class TopicCatalogue:
             if unknown:
                 raise ValueError(f"BATON_{setting}: `{unknown[0]}` is no topic; allowed: {', '.join(BY_NAME)}")
         self._names = full_names(settings.events_prefix, settings.events_topics)
-        self._without = frozenset(BY_NAME if settings.events == "off" else settings.silent_topics)
+        self._without = frozenset(BY_NAME if settings.events == "off" else settings.events_without)
 
     def full_name(self, topic: str) -> str:
         """Return a topic's name outside Baton."""

@@ -1,11 +1,10 @@
-"""The envelope: CloudEvents 1.0 in JSON, around the envelope's fields of the seed."""
+"""The envelope: CloudEvents 1.0 in JSON, around `event_type`, `schema_version` and the payload."""
 
-from datetime import UTC, datetime
 from functools import cache
 
 import msgspec
 
-from baton.events.redis_streams.outbox import Emission
+from baton.events.log import Emission
 from baton.events.topics import BY_NAME, SCHEMA_VERSION
 
 SOURCE = "baton"
@@ -14,7 +13,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event as readers get it. `organisation`, `team` and `user` are extension attributes: whose event it is."""
+    """One event for readers. `organisation`, `team` and `user` are extension attributes: the event's owner."""
 
     specversion: str = "1.0"
     id: str
@@ -37,13 +36,13 @@ def enveloped(emission: Emission, full_name: str) -> bytes:
     # The payload is JSON already: its fields follow the envelope's.
     body = emission.data[1:-1].strip()
     data = head[:-1] + (b"," + body if body else b"") + b"}"
-    session = _session(emission.data)
+    session = _subject(emission.data).session_id
     return _encode(
         CloudEvent(
             id=emission.id,
             source=source_of(emission.organisation),
             type=full_name,
-            time=datetime.fromtimestamp(emission.at_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+            time=emission.time,
             subject=session,
             dataschema=schema_name(emission.topic),
             organisation=emission.organisation,
@@ -55,7 +54,7 @@ def enveloped(emission: Emission, full_name: str) -> bytes:
 
 
 def source_of(organisation: str) -> str:
-    """Return the `source` of the events that Baton makes for an organisation."""
+    """Return the `source` of an organisation's events from Baton."""
     return f"/baton/{organisation}"
 
 
@@ -65,7 +64,7 @@ def _head(event_type: str) -> bytes:
 
 
 def schema_name(topic: str) -> str:
-    """Return the URI of a topic's schema; `GET /events/schemas/{topic}` returns what it names."""
+    """Return the URI of a topic's schema, served by `GET /events/schemas/{topic}`."""
     return f"urn:baton:event:{topic}:{SCHEMA_VERSION}"
 
 
@@ -74,7 +73,3 @@ class _Subject(msgspec.Struct, frozen=True):
 
 
 _subject = msgspec.json.Decoder(_Subject).decode
-
-
-def _session(data: bytes) -> str:
-    return _subject(data).session_id

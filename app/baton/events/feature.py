@@ -4,56 +4,56 @@ import msgspec
 
 from baton.events.catalogue import TopicCatalogue
 from baton.events.emitting.emission import NO_EVENTS, Emitter, Events
+from baton.events.feed import TIMEOUT_S, LiveFeed
+from baton.events.personal_events import PersonalEvents
 from baton.events.reading import EventReader
-from baton.events.stats import EventStats
 from baton.events.webhooks.service import Webhooks
-from baton.kernel.kernel import Kernel
+from baton.events.writer import LogWriter
+from baton.kernel.kernel import Kernel, PeriodicTask
+from baton.kernel.redis.client import Redis
 
 
 class EventsFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """What other rooms emit with, and what consumers read with."""
+    """Emitting for other rooms, and reading for consumers."""
 
     emitter: Emitter
+    writer: LogWriter
+    feed: LiveFeed
     catalogue: TopicCatalogue
     reader: EventReader
-    stats: EventStats
+    personal: PersonalEvents
     webhooks: Webhooks
 
 
 async def build(kernel: Kernel) -> EventsFeature:
-    """Build the services and start to send.
+    """Build the services. The recorder starts and stops the writer.
 
     Raises:
         DatabaseUnavailable: If the webhooks cannot be read.
-        ValueError: If a setting names a topic that is none.
+        ValueError: If a setting names an unknown topic.
     """
-    catalogue = TopicCatalogue(kernel.settings)
-    reader = EventReader(kernel.redis.url)
-    await reader.start()
-    kernel.on_stop(reader.stop)
-    emitter = await _emitter(kernel)
+    settings = kernel.settings
+    catalogue = TopicCatalogue(settings)
+    writer = LogWriter(kernel.redis.url, most_bytes=settings.records_redis_mb << 20)
+    redis = Redis(kernel.redis.url, timeout_s=TIMEOUT_S)  # its own: pages of the log must not delay decisions
+    await redis.start()
+    kernel.on_stop(redis.close)
+    feed = LiveFeed(redis)
     webhooks = Webhooks(
         kernel.database,
         kernel.changes,
         kernel.redis,
         organisation=kernel.organisation,
-        internal_hosts=kernel.settings.webhook_hosts,
+        internal_hosts=settings.webhook_hosts,
     )
     await webhooks.load()
-    kernel.run(webhooks.run)
+    kernel.every(PeriodicTask("webhooks", 5, lambda _: webhooks.mirror()))
     return EventsFeature(
-        emitter=emitter,
+        emitter=NO_EVENTS if settings.events == "off" else Events(writer, without=settings.events_without),
+        writer=writer,
+        feed=feed,
         catalogue=catalogue,
-        reader=reader,
-        stats=EventStats(emitter, kernel.redis),
+        reader=EventReader(feed, catalogue),
+        personal=PersonalEvents(feed.log, catalogue),
         webhooks=webhooks,
     )
-
-
-async def _emitter(kernel: Kernel) -> Emitter:
-    if kernel.settings.events == "off":
-        return NO_EVENTS
-    events = Events(kernel.redis.url, without=kernel.settings.silent_topics)
-    await events.start()
-    kernel.on_stop(events.stop)
-    return events

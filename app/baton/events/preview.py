@@ -1,15 +1,15 @@
-"""The preview of a prompt, which everybody of a team may read: secrets are masked first, then it is cut."""
+"""The preview of a prompt, visible to the whole team: secrets are masked first, then it is cut."""
 
-from baton.engine.text.masking import WINDOW, cut_at_word, mask
-from baton.events.payloads.sessions import LONGEST_PREVIEW
+from baton.events.payloads import LONGEST_PREVIEW
 from baton.kernel.base.storable import storable
+from baton.lib.text.masking import WINDOW, cut_at_word, mask
 
 _ELLIPSIS = "..."
 
 
 def preview(prompt: str) -> str:
     """Return the first 100 characters of a masked prompt, or 97 and `...` of a longer one."""
-    # What a secret of more than a window's length hides is not shown anyway; masking takes time by the character.
+    # Content after a secret longer than the window is not shown anyway, and masking time grows with the length.
     masked = mask(storable(cut_at_word(prompt, WINDOW)))
     if len(masked) <= LONGEST_PREVIEW:
         return masked

@@ -1,4 +1,4 @@
-"""The JSON Schemas of events, and the AsyncAPI file that describes all topics."""
+"""The JSON Schemas of events, and the AsyncAPI file describing all topics."""
 
 from functools import cache
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from baton.events.cloud_event import CloudEvent, schema_name
-from baton.events.topics import SCHEMA_VERSION, TOPICS, Topic, full_names
+from baton.events.topics import PREFIX, SCHEMA_VERSION, TOPICS, Topic, full_names
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -25,7 +25,7 @@ def schema(topic: Topic) -> dict[str, Any]:
         "type": "object",
         "description": payload.get("description", ""),
         "properties": envelope | fields,
-        # The encoder leaves out a field only where it is unset, which its type says; every other one is always there.
+        # The encoder leaves out only unset fields, and only some types can be unset. All others are always there.
         "required": [*envelope, *(name for name in fields if not _may_be_absent(topic, name))],
     }
     attributes = {name: {"type": "string"} for name in CloudEvent.__struct_fields__ if name != "data"}
@@ -49,7 +49,7 @@ def schema(topic: Topic) -> dict[str, Any]:
 
 def asyncapi() -> dict[str, Any]:
     """Return the AsyncAPI 3 document of all topics under their default names."""
-    names = full_names("onex", {})
+    names = full_names(PREFIX, {})
     channels = {
         topic.name: {
             "address": names[topic.name],
@@ -81,7 +81,7 @@ def asyncapi() -> dict[str, Any]:
         "info": {
             "title": "Baton's events",
             "version": SCHEMA_VERSION,
-            "description": "What Baton publishes on its bus, on Kafka, to webhooks and files. An operator may rename topics.",
+            "description": "Events of Baton on its bus, on Kafka, for webhooks and in files. An operator may rename topics.",
         },
         "defaultContentType": "application/cloudevents+json",
         "channels": channels,

@@ -1,14 +1,18 @@
-"""Build the records of decisions: the pipeline that stores them, and the services that read them."""
+"""Builds the records of decisions: the pipeline storing them, and the services reading them."""
+
+from typing import Literal
 
 import msgspec
 
-from baton.kernel.kernel import Kernel
+from baton.events.feed import LiveFeed
+from baton.events.writer import LogWriter
+from baton.kernel.kernel import Kernel, PeriodicTask
+from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.analytics.hook_failures import HookFailures
 from baton.records.analytics.latency import Latencies
 from baton.records.columns.writer import ColumnWriter
-from baton.records.pipeline.counters import Counters
-from baton.records.pipeline.recorder import Recorder
+from baton.records.pipeline.recorder import Counters, Recorder
 from baton.records.replay.rule_hits import RuleHits
 from baton.records.replay.service import Replay
 from baton.records.review.audit import Audit
@@ -17,6 +21,7 @@ from baton.records.review.decision_stream import DecisionStreams, FeedReaders
 from baton.records.review.decisions import Decisions
 from baton.records.review.delegation_share.service import DelegationShare
 from baton.records.review.wrong_blocks.service import WrongBlocks
+from baton.rules.call.call import Principal
 
 
 class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,17 +42,23 @@ class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
     rule_hits: RuleHits
 
 
-async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
+async def build(kernel: Kernel, policies: Policies, users: Users, writer: LogWriter, feed: LiveFeed) -> RecordsFeature:
     """Build the services and start the recorder."""
-    recorder = Recorder(kernel.settings, kernel.redis.url, kernel.database)
+    recorder = Recorder(writer, kernel.database)
     await recorder.start()
     kernel.on_stop(recorder.stop)
-    kernel.run(ColumnWriter(kernel.database, kernel.organisation).run)
+    kernel.every(PeriodicTask("sums", 60, ColumnWriter(kernel.database, kernel.organisation).catch_up, one_server=True))
     decisions = Decisions(kernel.database)
+
+    async def recorded(principal: Principal, kind: Literal["user", "project", "rule"], name: str) -> set[str]:
+        active = (await policies.prepare(principal, "")).policies.rules if kind == "rule" else ()
+        return {one.id for one in active} | await decisions.names(principal, kind, name)
+
+    users.recorded = recorded
     counters = Counters()
-    readers = FeedReaders(kernel.redis, counters)
+    readers = FeedReaders(feed, counters)
     hook_failures = HookFailures(kernel.database, kernel.organisation)
-    kernel.run(hook_failures.run)
+    kernel.every(PeriodicTask("failures of hooks", 2, lambda _: hook_failures.flush(), at_stop=True))
     return RecordsFeature(
         counters=counters,
         recorder=recorder,

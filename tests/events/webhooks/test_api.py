@@ -81,8 +81,8 @@ def test_the_file_has_the_open_topics_alone(running):
         lines = running.out.read_text().splitlines() if running.out.exists() else []
         return {json.loads(line)["type"] for line in lines if json.loads(line)["subject"] == "file"}
 
-    until(lambda: "onex.evt.omniclaude.prompt-submitted.v1" in types())
-    assert not any(".cmd.omniintelligence.claude-hook-event" in one for one in types())
+    until(lambda: "baton.prompt-submitted.v1" in types())
+    assert not any("claude-hook-event" in one for one in types())
 
 
 @pytest.mark.parametrize(

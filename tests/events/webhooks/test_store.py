@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from baton.events.webhooks import store
-from baton.events.webhooks.registered import RegisteredWebhook
+from baton.events.webhooks import service
+from baton.events.webhooks.service import RegisteredWebhook
 
 
 def webhook(number):
@@ -21,13 +21,13 @@ def webhook(number):
 async def test_what_was_stored_is_found_by_its_organisation_alone(database):
     async with database.transaction() as connection:
         for number in (2, 1):
-            await store.add(connection, "acme", webhook(number))
-        await store.add(connection, "other", webhook(3))
-    found = await store.load(database, "acme")
+            await service.add(connection, "acme", webhook(number))
+        await service.add(connection, "other", webhook(3))
+    found = await service.load(database, "acme")
     assert [one.id for one in found] == ["w1", "w2"]
     assert (found[0].topics, found[0].description) == (("jobs", "modes"), "for the \ufffd board")
     async with database.transaction() as connection:
-        assert not await store.remove(connection, "acme", "w3")
-        assert not await store.remove(connection, "acme", "\0")
-        assert await store.remove(connection, "acme", "w1")
-    assert [one.id for one in await store.load(database, "acme")] == ["w2"]
+        assert not await service.remove(connection, "acme", "w3")
+        assert not await service.remove(connection, "acme", "\0")
+        assert await service.remove(connection, "acme", "w1")
+    assert [one.id for one in await service.load(database, "acme")] == ["w2"]

@@ -1,11 +1,11 @@
 import asyncio
 
-from baton.kernel.base import background
-from baton.kernel.base.background import keep_up
+from baton.kernel.base import pause
+from baton.kernel.base.pause import keep_up
 
 
 async def test_work_that_falls_over_is_begun_anew_and_ends_when_told(monkeypatch, caplog):
-    monkeypatch.setattr(background, "AGAIN_S", 0.0)
+    monkeypatch.setattr(pause, "AGAIN_S", 0.0)
     begun, going_on = [], asyncio.Event()
 
     async def work(stop):
@@ -35,7 +35,7 @@ async def test_work_without_anything_to_do_is_done_once():
 
 
 async def test_a_server_that_stops_does_not_wait_for_work_that_fell_over(monkeypatch):
-    monkeypatch.setattr(background, "AGAIN_S", 3_600.0)
+    monkeypatch.setattr(pause, "AGAIN_S", 3_600.0)
     stop, fallen = asyncio.Event(), asyncio.Event()
 
     async def work(_stop):

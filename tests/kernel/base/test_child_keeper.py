@@ -1,4 +1,4 @@
-"""The keeper of the server's children: whatever ends a child, the next one comes."""
+"""The keeper of the server's children: after any end of a child, the next one starts."""
 
 import asyncio
 import os

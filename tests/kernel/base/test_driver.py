@@ -1,4 +1,4 @@
-"""Writing through a database's own driver: whole or not at all, and what is at fault when it fails."""
+"""Writing through a database's own driver: whole or not at all, with the cause of a failure."""
 
 import asyncio
 import contextlib

@@ -1,9 +1,9 @@
-"""Settings of signing in with a provider that cannot work end the start, and name the variable."""
+"""Sign-in settings that cannot work end the start, and name the variable."""
 
 import pytest
 import typer
 
-from baton.serve.server_settings import server_settings
+from baton.serve.settings_doc import server_settings
 
 GOOD = {"BATON_AUTH": "on", "BATON_OIDC_ISSUER": "https://login.acme.example", "BATON_OIDC_CLIENT_ID": "baton"}
 
@@ -11,8 +11,8 @@ GOOD = {"BATON_AUTH": "on", "BATON_OIDC_ISSUER": "https://login.acme.example", "
 @pytest.mark.parametrize(
     ("env", "said"),
     [
-        ({"BATON_OIDC_CLIENT_ID": "baton"}, "BATON_OIDC_CLIENT_ID is of no use without BATON_OIDC_ISSUER"),
-        ({"BATON_OIDC_NAME": "Acme"}, "BATON_OIDC_NAME is of no use without BATON_OIDC_ISSUER"),
+        ({"BATON_OIDC_CLIENT_ID": "baton"}, "BATON_OIDC_CLIENT_ID requires BATON_OIDC_ISSUER"),
+        ({"BATON_OIDC_NAME": "Acme"}, "BATON_OIDC_NAME requires BATON_OIDC_ISSUER"),
         (GOOD | {"BATON_OIDC_CLIENT_ID": ""}, "BATON_OIDC_CLIENT_ID is needed"),
         (GOOD | {"BATON_AUTH": "off"}, "BATON_OIDC_ISSUER needs BATON_AUTH=on"),
         (GOOD | {"BATON_OIDC_ISSUER": "http://login.acme.example"}, "`BATON_OIDC_ISSUER` is"),

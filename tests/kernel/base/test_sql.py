@@ -1,19 +1,22 @@
+import os
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from baton.clients import last_heard_store
-from baton.clients.last_heard_store import LastContact
-from baton.engine.call.modes import ModeSetting
 from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
+from baton.machines import session_projects
+from baton.machines.session_projects import LastContact
 from baton.modes import store as modes
 from baton.people.directory import Project
 from baton.people.stores import users as users_store
 from baton.policies.stores import revisions as revisions_store
+from baton.rules.call.modes import ModeSetting
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -51,7 +54,8 @@ def test_an_unknown_database_is_refused_with_what_is_allowed():
 
 
 async def test_a_file_that_cannot_be_opened_is_one_error(no_database):
-    assert not await no_database.ping()
+    with pytest.raises(DatabaseUnavailable):
+        await no_database.look()
     with pytest.raises(DatabaseUnavailable):
         await modes.load_all(no_database, "default", NOON)
 
@@ -66,14 +70,15 @@ async def test_a_file_that_is_no_database_is_one_error(tmp_path):
 
 async def test_a_server_that_is_away_is_one_error():
     database = Database(Settings(database_url="postgresql://127.0.0.1:1/none"))
-    assert not await database.ping()
+    with pytest.raises(DatabaseUnavailable, match=r"`postgresql://127.0.0.1:1/none` is unavailable: \w"):
+        await database.look()
     with pytest.raises(DatabaseUnavailable):
         await modes.load_all(database, "default", NOON)
     await database.close()
 
 
-async def test_a_database_that_is_there_answers_a_ping(database):
-    assert await database.ping()
+async def test_a_database_that_is_there_accepts_writes(database):
+    assert not (await database.look())[1]
 
 
 async def test_what_a_statement_was_given_is_in_no_error(database):
@@ -127,10 +132,10 @@ async def test_a_naive_moment_is_refused(database):
 
 async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
     later = NOON + timedelta(minutes=5)
-    await last_heard_store.note(
+    await session_projects.note(
         database, "default", [LastContact(user="ann", client="codex", last_seen=later, protocol="1")]
     )
-    await last_heard_store.note(
+    await session_projects.note(
         database,
         "default",
         [
@@ -140,8 +145,8 @@ async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
     )
     ann = LastContact(user="ann", client="codex", last_seen=later, protocol="1")
     bob = LastContact(user="bob", client="codex", last_seen=NOON)
-    assert await last_heard_store.load(database, "default") == [ann, bob]
-    assert await last_heard_store.load(database, "default", "bob") == [bob]
+    assert await session_projects.load(database, "default") == [ann, bob]
+    assert await session_projects.load(database, "default", "bob") == [bob]
 
 
 async def test_revisions_keep_their_texts_and_come_back_when_activated_again(database):
@@ -165,3 +170,18 @@ async def test_a_name_too_long_to_be_found_again_is_a_mistake_of_who_gave_it(dat
     with pytest.raises(TooLongToFind):
         async with database.transaction() as connection:
             await users_store.put(connection, "default", Project(name=endless, team="red"))
+
+
+async def test_an_existing_database_and_its_logs_are_closed_to_other_users(tmp_path):
+    file = tmp_path / "baton.db"
+    with closing(sqlite3.connect(file)) as old:
+        old.execute("PRAGMA journal_mode=WAL")
+        old.execute("CREATE TABLE t (x)")
+        for end in ("", "-wal", "-shm"):
+            os.chmod(f"{file}{end}", 0o644)  # noqa: PTH101
+        database = Database(Settings(home=tmp_path))
+        async with database.transaction() as connection:
+            await connection.execute(text("INSERT INTO t VALUES (1)"))
+        modes_found = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+        await database.close()
+    assert modes_found == dict.fromkeys(("baton.db", "baton.db-wal", "baton.db-shm"), 0o600)

@@ -1,4 +1,4 @@
-"""The table of word vectors: read in place from the wheel, never downloaded; missing, it is said so."""
+"""The table of word vectors: read in place from the wheel, never downloaded, reported if missing."""
 
 import shutil
 import socket

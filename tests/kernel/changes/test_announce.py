@@ -1,4 +1,4 @@
-"""Whoever looks for changes goes on looking, whatever a kind's owner does meanwhile."""
+"""Readers of changes continue after any failure of a kind's owner."""
 
 import asyncio
 

@@ -1,11 +1,10 @@
-"""What a person is told of a change, and what their server knows next, while the database is slow or goes away."""
+"""A change's answer, and the server's later state, with a slow or unavailable database."""
 
 import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
@@ -13,6 +12,7 @@ from baton.people.stores import tokens as tokens_store
 from baton.people.stores import users as users_store
 from baton.people.tokens import Tokens
 from baton.people.users import Users
+from baton.rules.call.call import Principal
 
 ADMIN = Principal(user="root", team="web", role="admin")
 

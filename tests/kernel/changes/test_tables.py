@@ -2,29 +2,29 @@
 
 from datetime import UTC, datetime, timedelta
 
-from baton.engine.call.principal import Principal
-from baton.kernel.changes import audit_store, leadership, organisation_settings
+from baton.kernel.changes import announce, audit_store, write
+from baton.rules.call.call import Principal
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
 async def test_a_setting_has_its_last_value_and_version(database):
-    assert await organisation_settings.get(database, "default", "k") == ({}, 0)
+    assert await write.get(database, "default", "k") == ({}, 0)
     async with database.transaction() as connection:
-        await organisation_settings.put(connection, "default", "k", {"a": 1}, 1)
-        await organisation_settings.put(connection, "default", "k", {"a": 3}, 2)
-        assert await organisation_settings.get_with(connection, "default", "k") == ({"a": 3}, 2)
-    assert await organisation_settings.get(database, "default", "k") == ({"a": 3}, 2)
-    assert await organisation_settings.get(database, "another", "k") == ({}, 0)
+        await write.put(connection, "default", "k", {"a": 1}, 1)
+        await write.put(connection, "default", "k", {"a": 3}, 2)
+        assert await write.get_with(connection, "default", "k") == ({"a": 3}, 2)
+    assert await write.get(database, "default", "k") == ({"a": 3}, 2)
+    assert await write.get(database, "another", "k") == ({}, 0)
 
 
 async def test_one_of_many_leads_until_its_time_ends(database):
     hour = timedelta(hours=1)
-    assert await leadership.take(database, "default", "purge", NOON, hour)
-    assert not await leadership.take(database, "default", "purge", NOON + hour / 2, hour)
-    assert await leadership.take(database, "another", "purge", NOON, hour)
-    assert await leadership.take(database, "default", "purge", NOON + hour, hour)
+    assert await announce.take(database, "default", "purge", NOON, hour)
+    assert not await announce.take(database, "default", "purge", NOON + hour / 2, hour)
+    assert await announce.take(database, "another", "purge", NOON, hour)
+    assert await announce.take(database, "default", "purge", NOON + hour, hour)
 
 
 async def test_audit_entries_are_found_by_time(database):

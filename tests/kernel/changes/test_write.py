@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers, organisation_settings
+from baton.kernel.changes import audit_store, numbers, write
 from baton.kernel.changes.announce import Changes
+from baton.rules.call.call import Principal
 
 ALICE = Principal(organisation="default", user="alice", role="lead")
 
@@ -95,12 +95,12 @@ async def test_a_change_of_two_kinds_has_each_read_again_and_may_name_each_thing
 async def test_a_database_that_is_away_refuses_the_change(changes):
     with pytest.raises(StoreUnavailable, match="nothing was changed"):
         async with changes.write("tokens", ALICE, "token.create"):
-            raise DatabaseUnavailable
+            raise DatabaseUnavailable("away")
 
 
 async def test_a_stored_change_is_no_failure_when_it_cannot_be_read_again_at_once(changes, database):
     async def reload():
-        raise DatabaseUnavailable
+        raise DatabaseUnavailable("away")
 
     changes.on("tokens", reload)
     async with changes.write("tokens", ALICE, "token.create") as change:
@@ -111,11 +111,11 @@ async def test_a_stored_change_is_no_failure_when_it_cannot_be_read_again_at_onc
 async def test_of_changes_at_the_same_time_each_starts_from_the_one_before(redis, database):
     async def count(server):
         async with server.write("counts", ALICE, "count.raise") as change:
-            value, version = await organisation_settings.get_with(change.connection, "default", "counts")
+            value, version = await write.get_with(change.connection, "default", "counts")
             await asyncio.sleep(0.01)  # whoever could read now would read the same
             after = {"n": value.get("n", 0) + 1}
-            await organisation_settings.put(change.connection, "default", "counts", after, version + 1)
+            await write.put(change.connection, "default", "counts", after, version + 1)
             await change.audit("counts", after=after)
 
     await asyncio.gather(*(count(Changes(redis, database, "default")) for _ in range(4)))
-    assert await organisation_settings.get(database, "default", "counts") == ({"n": 4}, 4)
+    assert await write.get(database, "default", "counts") == ({"n": 4}, 4)

@@ -1,4 +1,4 @@
-"""How large a body may be, to the byte, on the routes that administer."""
+"""The maximum size of a body, to the byte, on the administrative routes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How much JSON is decoded, and that large bodies mean the same whether decoded at once or in steps."""
+"""The limit of decoded JSON, and the equal meaning of large bodies decoded at once or in steps."""
 
 import json
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.kernel.base.errors import TooLarge
-from baton.kernel.http import json_io
-from baton.kernel.http.json_io import bounded, decode_large, decode_object
+from baton.kernel.http.serving import hot_routes
+from baton.kernel.http.serving.hot_routes import bounded, decode_large, decode_object
 from tests.support.examples import examples
 
 ODD = st.text(st.sampled_from([*'\\"\nab ,:[{}', "é", "日", "\U0001f600", "\ud83d", "\ude00", "\x00"]), max_size=200)
@@ -31,8 +31,8 @@ def parts(value):
 async def test_values_are_counted_whatever_strings_hold_and_wherever_pieces_end(value, most, piece):
     body = json.dumps(value).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_io, "_PIECE", piece)
-        too_many = await json_io._too_many(body, most)
+        patch.setattr(hot_routes, "_PIECE", piece)
+        too_many = await hot_routes._too_many(body, most)
     # An empty container counts as if it held one value.
     assert too_many or parts(value) <= most
     assert not too_many or 2 * parts(value) > most
@@ -74,7 +74,7 @@ async def test_a_large_body_is_decoded_in_steps_to_the_same(text, other, escaped
     except UnicodeEncodeError:  # half a pair can only be escaped
         body = json.dumps(payload).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_io, "_PIECE", piece)
-        patch.setattr(json_io, "LARGE", 10)
+        patch.setattr(hot_routes, "_PIECE", piece)
+        patch.setattr(hot_routes, "LARGE", 10)
         found = await decode_large(body)
     assert found == decode_object(body)

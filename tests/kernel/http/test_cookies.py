@@ -1,9 +1,9 @@
-"""What the cookie of a signed-in browser stands for in a request."""
+"""The meaning of a signed-in browser's cookie in a request."""
 
 import pytest
 
 from baton.kernel.base.errors import ForbiddenOrigin
-from baton.kernel.http.cookies import set_cookie, with_session
+from baton.kernel.http.fields import set_cookie, with_session
 
 HOST = {b"host": b"baton.localhost:8080"}
 

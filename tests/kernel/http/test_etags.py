@@ -3,7 +3,7 @@
 import pytest
 
 from baton.kernel.base.errors import PreconditionFailed
-from baton.kernel.http.etags import check_if_match, etag
+from baton.kernel.http.paging import check_if_match, etag
 
 
 def test_an_etag_is_the_version_in_quotes():

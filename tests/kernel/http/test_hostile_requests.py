@@ -1,4 +1,4 @@
-"""What each hostile request of tests/attacks/stall.yaml is answered; `bench/hostile.py` measures who waits meanwhile."""
+"""The answer to each hostile request of tests/attacks/stall.yaml; `make soak` measures others' waiting."""
 
 import pytest
 

@@ -1,10 +1,10 @@
-"""Bodies with NULs and halves of characters: FastAPI's routes get neither, and everything else as it came."""
+"""Bodies with NULs and lone surrogates: FastAPI's routes get neither, and everything else unchanged."""
 
 import json
 
 import pytest
 
-from baton.kernel.http.json_io import decode_object, encode, whole_characters
+from baton.kernel.http.serving.hot_routes import decode_object, encode, whole_characters
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every point in time that a request names, at the ends of the calendar."""
+"""Every timestamp in a request, at the ends of the calendar."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def is_moment(schema):
 
 
 PARAMETERS = [
-    (path, parameter["name"])
+    (path.replace("{pack}", "secrets"), parameter["name"])
     for path, operations in OPENAPI["paths"].items()
     for parameter in operations.get("get", {}).get("parameters", ())
     if is_moment(parameter["schema"])

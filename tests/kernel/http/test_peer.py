@@ -1,4 +1,4 @@
-"""Looks at processes that connect: away from the loop, remembered for a moment, and bounded."""
+"""Inspection of connecting processes: outside the loop, cached briefly, and bounded."""
 
 import asyncio
 import os
@@ -46,7 +46,7 @@ async def test_a_process_with_a_number_that_is_used_again_is_looked_at_anew(monk
 
 async def test_a_process_that_began_after_the_connection_did_not_make_it(monkeypatch, pair):
     looks, asked = looks_of(monkeypatch, process=lambda: ProcessId(os.getpid(), peer._now_ticks() + 1_000))
-    assert await looks.verdict(pair) == b"the process has ended, or cannot be looked at"
+    assert await looks.verdict(pair) == b"the process has ended, or cannot be inspected"
     assert asked == []
 
 

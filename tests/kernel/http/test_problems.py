@@ -1,4 +1,4 @@
-"""What an odd request is told, the same by the endpoints of agents and by those of people."""
+"""The answer to an odd request, equal for the endpoints of agents and of people."""
 
 import pytest
 
@@ -6,7 +6,7 @@ UNREADABLE = [
     (b"{", "line 1, column 2"),
     (b'{"a": "\n"}', "invalid control character at line 1, column 8"),
     (b'{"a": "\xff"}', "byte 7"),
-    (b'{"a": 1' + b"0" * 5_000 + b"}", "more digits than can be read"),
+    (b'{"a": 1' + b"0" * 5_000 + b"}", "too many digits"),
     (b"[" * 20_000, "nested too deeply"),
 ]
 

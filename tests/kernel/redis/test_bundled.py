@@ -73,7 +73,7 @@ async def test_a_killed_one_is_started_again_with_what_it_was_told(valkey, clien
     await until(lambda: valkey.pid not in {None, before})
     await until(lambda: client.up and client.connections > 1)
     assert await client.call(b"GET", b"a") == b"kept"
-    assert valkey.restarts == 1
+    assert valkey._keeper.restarts == 1
 
 
 async def test_a_hung_one_fails_calls_in_time_and_is_found_again(valkey):

@@ -1,4 +1,4 @@
-"""What the tests of columns share."""
+"""Shared parts of the tests of columns."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hours by column: analytics say the same with them as without, and as a plain recount, whatever changes afterwards."""
+"""Hours by column: analytics with them equal those without, and a plain recount, after any change."""
 
 import asyncio
 import random
@@ -8,21 +8,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
-from baton.engine.call.outcome import OutcomeReport
-from baton.engine.call.verdict import RuleHit
-from baton.operate.retention import store as retention_store
-from baton.people.row_scope import RowScope
+from baton.operate import retention as retention_store
+from baton.people.users import RowScope
+from baton.records.columns import hours
 from baton.records.columns.tables import COLUMNS, SUMMED
 from baton.records.columns.writer import ColumnWriter, write_hour
-from baton.records.pipeline import hours
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters, matches
-from baton.records.pipeline.tables import DECISIONS
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import Period
+from baton.records.replay.period import TimeRange
 from baton.records.review.decision_counts import store as decision_counts_store
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import After, GroupFilter
+from baton.records.tables import DECISIONS
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.verdict import RuleHit
 from tests.support.cases import listed
 from tests.support.records import record
 
@@ -89,7 +89,7 @@ async def answers(database, names=PERIODS):
             found[f"delegation {name} {by} {which}"] = await delegation_share_store.find(
                 database, "default", ALL, asked, by, agent_tools=["Task"]
             )
-        period = Period(since=since, until=until or LATER)
+        period = TimeRange(since=since, until=until or LATER)
         for scope in (ALL, RowScope(user="u1", team="t0")):
             found[f"hits {name} {scope}"] = await rule_hits_store.hits(database, "default", scope, period)
         for by, group, which in COUNTED:

@@ -1,4 +1,4 @@
-"""Days in one piece: analytics say the same with them as with hours and with rows, whatever changes afterwards."""
+"""Days in one piece: analytics with them equal those with hours and with rows, after any change."""
 
 import asyncio
 from datetime import timedelta
@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import delete, select, update
 
-from baton.operate.retention import store as retention_store
+from baton.operate import retention as retention_store
+from baton.records.columns import hours
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
 from baton.records.columns.writer import ColumnWriter, write_day, write_hour
-from baton.records.pipeline import hours
 from baton.records.pipeline import store as decisions
 from tests.records.columns.test_columns import (
     HOUR,
@@ -24,6 +24,8 @@ from tests.records.columns.test_columns import (
     summed,
     week,
 )
+
+pytestmark = pytest.mark.slow("stores decisions of many days")
 
 DAY = hours.hour_of(NOON) // 24
 AFTERWARDS = NOON + 48 * HOUR

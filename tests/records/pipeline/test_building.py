@@ -1,15 +1,20 @@
-"""What a record says of an event that is no call, and of a call's command and model."""
+"""Records of events other than calls, and a call's command and model."""
 
 import pytest
 
 from baton.clients.event import HookEvent
-from baton.engine.call.call import ToolCall
-from baton.engine.call.modes import Mode
-from baton.engine.call.principal import Principal
-from baton.engine.call.verdict import Verdict
 from baton.kernel.base.caller import Caller
-from baton.records.pipeline.building import DecidedCall, decision_record, event_record
-from baton.records.pipeline.decision import Decision, ModeInForce, RouteOutcome
+from baton.records.pipeline.recorder import (
+    DecidedCall,
+    Decision,
+    ModeInForce,
+    RouteOutcome,
+    decision_record,
+    event_record,
+)
+from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.modes import Mode
+from baton.rules.call.verdict import Verdict
 
 ANN = Caller(principal=Principal(user="ann", team="web"))
 PROMPT = HookEvent(client="codex", name="UserPromptSubmit", native_name="UserPromptSubmit", session_id="s", prompt="hi")

@@ -1,10 +1,17 @@
-"""What is counted of decisions, in which bucket, and how many names are told apart."""
+"""Counts of decisions: their buckets, and the number of distinguished names."""
 
 import pytest
 
-from baton.engine.call.verdict import RuleHit, Verdict
-from baton.records.pipeline.counters import BUCKETS_MS, MOST_REFUSED, MOST_RULES, MOST_VERSIONS, Counters
-from baton.records.pipeline.decision import Decision, ModeInForce
+from baton.records.pipeline.recorder import (
+    BUCKETS_MS,
+    MOST_REFUSED,
+    MOST_RULES,
+    MOST_VERSIONS,
+    Counters,
+    Decision,
+    ModeInForce,
+)
+from baton.rules.call.verdict import RuleHit, Verdict
 
 
 def decided(rule="a/deny", *, hits=(), elapsed_us=0, enabled=True, degraded=()):

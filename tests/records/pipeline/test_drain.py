@@ -4,21 +4,26 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
 from sqlalchemy import text
 
-from baton.engine.call.verdict import RuleHit
+from baton.events.log import GROUP, LOG, SET_ASIDE, START, WAITS, Log
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
-from baton.records.pipeline.stream import SET_ASIDE, STREAM
+from baton.records.pipeline import store as decisions
+from baton.records.pipeline.store import Filters
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.record import Record
+from baton.rules.call.verdict import RuleHit
 from tests.support.records import Both, record, stored, until
 
 pytestmark = pytest.mark.usefixtures("empty_valkey")
 
 
-async def test_records_reach_the_database_and_leave_the_stream(make, database, redis):
+async def test_records_reach_the_database_and_stay_in_the_log(make, database, redis):
     recorder = make()
     await recorder.start()
     for _ in range(333):
@@ -26,15 +31,8 @@ async def test_records_reach_the_database_and_leave_the_stream(make, database, r
     await until(lambda: recorder.stats()["stored"] == 333)
     await recorder.stop()
     assert await stored(database) == 333
-    assert await redis.call(b"XLEN", STREAM) == 0
-    assert recorder.stats() == {
-        "queued": 0,
-        "dropped": 0,
-        "shed": 0,
-        "appended": 333,
-        "stored": 333,
-        "set_aside": 0,
-    }
+    assert (await redis.call(b"XPENDING", LOG, GROUP))[0] == 0
+    assert recorder.stats() == {"queued": 0, "dropped": 0, "shed": 0, "appended": 333, "stored": 333, "set_aside": 0}
 
 
 async def test_stopping_brings_everything_home(make, database):
@@ -85,6 +83,138 @@ async def test_what_is_left_at_a_stop_is_stored_by_the_next_server(valkey_url, r
     await database.close()
 
 
+@pytest.mark.parametrize("other_dies", [False, True])
+async def test_an_outcome_waits_for_its_decision_in_another_drain(make, database, redis, monkeypatch, other_dies):
+    monkeypatch.setattr("baton.records.pipeline.drain.TURN_S", 0.01 if other_dies else 60)
+    decision = record(session_id="s", tool="Bash", tool_use_id="t", effect="allow", decision="allow", outcome="unknown")
+    told = OutcomeReport(
+        at=decision.at, organisation="default", user="ann", session_id="s", agent_id="", tool="Bash", tool_use_id="t", outcome="ran"
+    )  # fmt: skip
+    other, both, looks = Log(redis), make(), []
+    await other.append([msgspec.msgpack.encode(decision)])
+    taken = await other.take()
+    await other.append([msgspec.msgpack.encode(told)])
+    look_back = both.drain._log.look_back
+    # At its start, a drain claims what is pending.
+    both.drain._log.look_back = lambda **given: looks.append(1) or (len(looks) > 1 and look_back(**given))
+    await both.start()
+    if not other_dies:
+        await asyncio.sleep(0.2)
+        assert both.stats()["stored"] == 0
+        await decisions.add(database, [decision])
+        await other.done(taken)
+    await until(lambda: both.stats()["stored"] == 1 + other_dies)
+    await both.stop()
+    assert (await decisions.get(database, "default", decision.id)).outcome == "ran"
+
+
+@pytest.mark.parametrize("began", [False, True])
+@pytest.mark.parametrize("old", [b"baton:log", b"baton:records"])
+async def test_what_an_earlier_version_left_under_keys_without_a_tag_is_stored_and_sent(
+    make, database, redis, monkeypatch, began, old
+):
+    with monkeypatch.context() as earlier:
+        earlier.setattr("baton.events.log.LOG", old)
+        log = Log(redis)
+        log._reader._stream = old
+        await log.append([msgspec.msgpack.encode(record()) for _ in range(2 * 201)])
+        await log.take()  # its drain was killed
+    await redis.call(b"SET", b"baton:place:{s}", b"x", b"EX", 60)
+    if began:
+        await Log(redis).append([msgspec.msgpack.encode(record())])
+    both = make()
+    await both.start()
+    await until(lambda: both.stats()["stored"] == 2 * 201 + began)
+    await both.stop()
+    assert await stored(database) == 2 * 201 + began
+    assert await redis.call(b"XLEN", LOG) == 2 * 201 + began, "sinks read them"
+    assert await redis.call(b"TTL", b"{baton}:place:{s}") > 0
+    assert not await redis.call(b"XLEN", old)
+
+
+class NewerLog(Log):
+    """The log of a later version: its servers write `r2`."""
+
+    READS = (b"r2", WAITS)
+
+
+def drain_of(make, version):
+    both = make()
+    if version == "new":
+        both.drain._log = NewerLog(both._redis)
+    return both
+
+
+def call_of(number):
+    at = datetime.now(UTC)
+    decision = record(
+        at=at,
+        session_id="s",
+        tool="Bash",
+        tool_use_id=f"t{number}",
+        effect="allow",
+        decision="allow",
+        outcome="unknown",
+    )
+    report = OutcomeReport(
+        at=at, organisation="default", user="ann", session_id="s", agent_id="", tool="Bash", tool_use_id=f"t{number}", outcome="ran"
+    )  # fmt: skip
+    return decision.id, *map(msgspec.msgpack.encode, (decision, report))
+
+
+@pytest.mark.parametrize("drains", [["old", "new"], ["old", "old", "new"], ["new", "old"], ["old"]], ids="-".join)
+async def test_old_drains_leave_newer_entries_and_every_outcome_finds_its_decision(
+    make, database, redis, monkeypatch, drains
+):
+    monkeypatch.setattr("baton.records.pipeline.drain.TRIM_S", 0.2)
+    log, wanted, olds = Log(redis), {}, set()
+    every = [drain_of(make, version) for version in drains]
+    for one in every:
+        await one.start()
+    for number in range(300):
+        # A server of either version decides the call, and one of either version gets its end.
+        name, decision, report = call_of(number)
+        await log.append([decision], (b"r2", WAITS)[number % 2])
+        await log.append([report], (b"r2", WAITS)[number // 2 % 2])
+        wanted[name] = "ran"
+        olds |= {name} if number % 2 else set()
+    if "new" in drains:
+        await until(lambda: sum(one.stats()["stored"] for one in every) >= 600)
+    else:
+        await until(lambda: every[0].stats()["stored"] >= 150)
+        assert {one.id for one in await found(database)} == olds
+    # A rollback: the last new drain ends after the others, and stores what they left.
+    for one in sorted(every, key=lambda one: isinstance(one.drain._log, NewerLog)):
+        await one.stop()
+    if "new" not in drains:
+        assert {one.id: one.outcome for one in await found(database)}.keys() == olds
+        upgraded = drain_of(make, "new")
+        await upgraded.start()
+        await until(lambda: upgraded.stats()["stored"] >= 450)
+        await upgraded.stop()
+    assert {one.id: one.outcome for one in await found(database)} == wanted
+    assert await log.left() == []
+    seen = [entry.content.id for entry in await every_entry(log) if isinstance(entry.content, Record)]
+    assert set(seen) == set(wanted), "sinks get them after they are stored"
+
+
+async def found(database):
+    rows = []
+    cursor = ""
+    while True:
+        page, cursor = await decisions.find(database, "default", Filters(), cursor, limit=200)
+        rows += page
+        if not cursor:
+            return rows
+
+
+async def every_entry(log):
+    entries, place = [], START
+    while (page := await log.after(place)).entries:
+        entries, place = entries + page.entries, page.place
+    return entries
+
+
 async def test_a_missing_table_is_no_fault_of_the_records(make, database, redis):
     async with database.transaction() as connection:
         await connection.execute(text("ALTER TABLE decisions RENAME TO gone"))
@@ -105,7 +235,7 @@ async def test_an_unreadable_entry_is_set_aside_and_holds_up_nobody(make, databa
     nul = record(command="a\0b")
     huge = msgspec.to_builtins(record()) | {"elapsed_us": 2**40}
     for content in (b"", b"\xc1 garbage", encode({"id": "x"}), encode(nul), encode(huge)):
-        await redis.call(b"XADD", STREAM, b"*", b"r", content)
+        await redis.call(b"XADD", LOG, b"*", b"r", content)
     recorder = make()
     await recorder.start()
     recorder.put(record())
@@ -121,12 +251,14 @@ SERVER = """
 import asyncio, sys
 from datetime import UTC, datetime
 from uuid_utils import uuid7
-from baton.engine.call.record import Record
+from baton.rules.call.record import Record
+from baton.events.writer import LogWriter
 from baton.records.pipeline.recorder import Recorder
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 async def main():
-    recorder = Recorder(Settings(), sys.argv[1], Database(Settings(database_url=sys.argv[2])))
+    writer = LogWriter(sys.argv[1], most_bytes=64 << 20)
+    recorder = Recorder(writer, Database(Settings(database_url=sys.argv[2])))
     await recorder.start()
     said = 0
     while True:

@@ -1,4 +1,4 @@
-"""What a server says when its drain could not store everything before the stop."""
+"""A server's message if its drain could not store everything before the stop."""
 
 from types import SimpleNamespace
 

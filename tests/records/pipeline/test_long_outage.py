@@ -1,16 +1,17 @@
-"""The database is away for long: records move to disk, and beyond the named limits they are dropped in the named order."""
+"""The database is unavailable for long: records move to disk, and beyond the named limits they are dropped in the named order."""
 
 import asyncio
 import sqlite3
 
 import pytest
 
-from baton.engine.call.outcome import OutcomeReport
-from baton.engine.call.verdict import RuleHit
+from baton.events.log import LOG, STORED
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.verdict import RuleHit
 from tests.support.records import Both, counts, record, stored, until
 
 pytestmark = pytest.mark.usefixtures("empty_valkey")
@@ -24,12 +25,13 @@ async def away(valkey_url, redis, sqlite_url, monkeypatch):
     monkeypatch.setattr("baton.kernel.base.driver.BUSY_S", 0.02)
     monkeypatch.setattr("baton.records.pipeline.drain.FIRST_PAUSE_S", 0.02)
     monkeypatch.setattr("baton.records.pipeline.drain.LONGEST_PAUSE_S", 0.05)
-    monkeypatch.setattr("baton.records.pipeline.recorder.LOOK_S", 0.05)
+    monkeypatch.setattr("baton.events.writer.LOOK_S", 0.05)
     database = Database(Settings(database_url=sqlite_url))
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    both = Both(Settings(records_queue=100_000), valkey_url, database)
-    both.recorder._most_in_redis = both.drain._most_in_stream = 60_000
+    both = Both(Settings(), valkey_url, database)
+    monkeypatch.setattr("baton.events.writer.QUEUE", 100_000)
+    both.writer._most_bytes = both.drain._most_bytes = 60_000
     both.spool.most = 150_000
     await both.start()
     yield both, database, lambda: other.execute("ROLLBACK")
@@ -49,7 +51,7 @@ async def appended(both, count):
     await until(lambda: both.stats()["appended"] == count)
 
 
-async def test_nothing_is_lost_while_redis_and_disk_have_room_and_outcomes_find_their_decisions(away):
+async def test_nothing_is_lost_while_redis_and_disk_have_room_and_outcomes_find_their_decisions(away, redis):
     both, database, unlock = away
     # The first third moves to disk, the reports of its calls come when the rest already waits in Redis.
     made = [record(session_id="s", tool="Bash", tool_use_id=f"t{number}", outcome="unknown") for number in range(500)]
@@ -76,7 +78,11 @@ async def test_nothing_is_lost_while_redis_and_disk_have_room_and_outcomes_find_
     assert await stored(database) == 500
     assert len((await store.find(database, "default", Filters(outcome="ran"), limit=200))[0]) == 50
     await until(lambda: both.spool.bytes == 0)
-    assert (await both.recorder.stats())["spool_most_mb"] == 0
+    # What was on disk is in the log again for its readers, marked as stored.
+    assert {fields[0] for _, fields in await redis.call(b"XRANGE", LOG, b"-", b"+")} >= {STORED}
+    async with asyncio.timeout(60):
+        while (await both.recorder.stats())["spool_most_mb"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def test_beyond_the_limits_records_are_dropped_in_the_named_order_and_counted(away):
@@ -90,8 +96,8 @@ async def test_beyond_the_limits_records_are_dropped_in_the_named_order_and_coun
                 both.put(record(**fields))
             await until(lambda: both.stats()["queued"] == 0)
             if both.stats()["shed"] > before["shed"]:
-                await until(lambda: both.recorder._shedding == 0 or both.spool.bytes > 110_000)
-                if both.recorder._shedding:
+                await until(lambda: both.writer.shedding == 0 or both.spool.bytes > 110_000)
+                if both.writer.shedding:
                     break
         return both.stats()["appended"] - before["appended"]
 
@@ -113,7 +119,7 @@ async def test_beyond_the_limits_records_are_dropped_in_the_named_order_and_coun
     found = await counts(database, "default", Filters())
     assert found == {"abstain": plain, "allow": allowed, "deny": refused}
     # When Redis has room again, everything is taken again.
-    await until(lambda: both.recorder._shedding == 0)
+    await until(lambda: both.writer.shedding == 0)
     both.put(record(user="late"))
     await until(lambda: both.stats()["stored"] >= plain + allowed + refused + 1)
     assert both.stats()["dropped"] == dropped

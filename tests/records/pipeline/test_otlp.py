@@ -1,4 +1,4 @@
-"""Spans and log events at an OTLP receiver: their names, their traces, and what becomes of them without a receiver."""
+"""Spans and log events at an OTLP receiver: names, traces, and the case without a receiver."""
 
 import asyncio
 import gzip
@@ -11,11 +11,11 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from baton.engine.call.verdict import RuleHit
 from baton.kernel.base import trace
 from baton.records.pipeline import otlp, telemetry
 from baton.records.pipeline.otlp import Otlp
-from baton.records.pipeline.telemetry import JOBS_KEY, JobEnd, JobTraces, Telemetry, TelemetryOrder
+from baton.records.pipeline.telemetry import JOBS_KEY, EndedAttempt, JobTraces, Telemetry, TelemetryOrder
+from baton.rules.call.verdict import RuleHit
 from tests.delegate.jobs.test_api import tell
 from tests.support.http_calls import ok
 from tests.support.records import record, until
@@ -93,7 +93,7 @@ def job(**fields):
         "error_code": "timeout", "began_at": NOON, "ended_at": NOON + timedelta(seconds=3), "input_tokens": 7,
         "output_tokens": 8,
     }  # fmt: skip
-    return JobEnd(**given | fields)
+    return EndedAttempt(**given | fields)
 
 
 def sent(receiver, *traced):
@@ -198,7 +198,7 @@ async def test_what_no_collector_takes_is_dropped_and_counted(redis, monkeypatch
         return False
 
     one = Telemetry(redis, export)
-    one.put([decision(), record(event="SessionStart")])
+    one.export([decision(), record(event="SessionStart")])
     assert len(one._queue) == 1
     running = asyncio.create_task(one.run())
     await until(lambda: one.dropped == 1)
@@ -206,11 +206,11 @@ async def test_what_no_collector_takes_is_dropped_and_counted(redis, monkeypatch
     traces.ended(job())
     JobTraces(redis, is_on=False).ended(job())
     await redis.call(b"RPUSH", JOBS_KEY, b"\xc1")
-    one.put([decision()])
+    one.export([decision()])
     await until(lambda: one.sent == 2)
     one.finish()
     await running
-    assert sorted(type(each).__name__ for batch in taken for each in batch) == ["JobEnd", "Record"]
+    assert sorted(type(each).__name__ for batch in taken for each in batch) == ["EndedAttempt", "Record"]
     assert await telemetry.TelemetryStats(redis).read() == {"sent": 2, "dropped": 1}
 
 
@@ -218,7 +218,7 @@ async def test_queues_are_bounded(redis, monkeypatch):
     monkeypatch.setattr(telemetry, "MOST_QUEUED", 3)
     monkeypatch.setattr(telemetry, "MOST_JOBS", 2)
     one = Telemetry(redis, lambda _: True)
-    one.put([decision()] * 5)
+    one.export([decision()] * 5)
     assert (len(one._queue), one.dropped) == (3, 2)
     for _ in range(5):
         JobTraces(redis, is_on=True).ended(job())
@@ -259,4 +259,4 @@ def test_a_server_sends_what_it_decides_with_secrets_masked(receiver, tmp_path):
 
 
 def test_a_job_s_record_has_all_that_a_span_tells():
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(job()), type=JobEnd) == job()
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(job()), type=EndedAttempt) == job()

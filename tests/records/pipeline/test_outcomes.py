@@ -5,10 +5,10 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from baton.engine.call.outcome import OutcomeReport, Usage
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.recorder import bounded_report, masked_report
+from baton.records.pipeline.recorder import _report_texts
 from baton.records.pipeline.store import Filters
+from baton.rules.call.outcome import OutcomeReport, Usage
 from tests.records.pipeline.test_store import FULL, NOON
 
 LATER = NOON + timedelta(seconds=2)
@@ -102,6 +102,6 @@ async def test_decisions_are_found_by_outcome(database):
 @pytest.mark.parametrize("before", [0, 170, 174, 178, 300])
 def test_a_secret_in_a_model_s_name_is_masked_before_it_is_cut(before):
     secret = "postgres://app:correcthorsebattery@db/x"
-    sent = masked_report(bounded_report(report(usage=Usage("m " * (before // 2) + secret, 1, 0, 1))))
+    sent = _report_texts.masked(_report_texts.bounded(report(usage=Usage("m " * (before // 2) + secret, 1, 0, 1))))
     assert "correct" not in sent.usage.model
     assert len(sent.usage.model) <= 200

@@ -1,4 +1,4 @@
-"""Prompts are kept where a team asks for it, as much as docs/privacy.md says, and nowhere else; on both databases."""
+"""Prompts are stored only at a team's choice, as documented in docs/privacy.md; on both databases."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -8,56 +8,54 @@ import pytest
 from sqlalchemy import select
 
 from baton.clients.event import HookEvent
-from baton.clients.inventories import Inventories
-from baton.clients.session_projects import SessionProjects
-from baton.context.advisories.service import PromptAdvisories
-from baton.context.advisories.store import Advisories
+from baton.context.advisories.service import Advisories, PromptAdvisories
 from baton.context.compliance.service import Compliance
 from baton.context.compliance.store import ComplianceStore
-from baton.context.patterns.counts import PatternCounts
 from baton.context.patterns.in_force import PatternsInForce
+from baton.context.patterns.index import Meanings
 from baton.context.patterns.injection import PatternInjection
-from baton.context.patterns.meanings import Meanings
-from baton.context.utilization.injections import Injections
-from baton.context.utilization.usage import ContextUsage
-from baton.decide.hooks import Hooks
-from baton.decide.installation import Installation
-from baton.decide.service import PreToolUse
-from baton.decide.start_patterns import StartPatterns
-from baton.engine.call.call import ToolCall
-from baton.engine.call.principal import Principal
-from baton.engine.call.verdict import RuleHit
+from baton.context.patterns.store import PatternCounts
+from baton.decide.approvals import Approvals
+from baton.decide.hooks import Hooks, StartPatterns
+from baton.decide.service import Installation, PreToolUse
+from baton.events.catalogue import TopicCatalogue
 from baton.events.emitting.emission import NO_EVENTS
+from baton.events.log import Log
 from baton.events.personal_events import PersonalEvents
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
+from baton.machines.inventories import Inventories
+from baton.machines.session_projects import SessionProjects
+from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
-from baton.operate.retention import store as retention_store
-from baton.operate.retention.service import Retention, RetentionDays
+from baton.operate import retention as retention_store
+from baton.operate.retention import Retention, RetentionDays
 from baton.operate.user_data import service as user_data
-from baton.operate.user_data import store as user_data_store
+from baton.operate.user_data import service as user_data_store
 from baton.operate.user_data.service import UserData
 from baton.people.users import Users, version_of
 from baton.policies.in_force import Policies
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
 from baton.records.pipeline.store import Filters
-from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow
-from baton.route.feedback.traces import RouteTraces
+from baton.records.replay.rule_hits import RuleHits
+from baton.records.review.decisions import Decisions
+from baton.records.tables import DECISIONS
+from baton.route.feedback.service import RouteTraces
 from baton.route.pipeline.context import Detect
 from baton.route.pipeline.pipeline import Routing
-from baton.sessions.history import History
+from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.verdict import RuleHit
+from baton.sessions.exceptions.service import Exceptions
+from baton.sessions.history import History, LateAdvice, Outcomes
 from baton.sessions.installations import Installations
-from baton.sessions.late_advice import LateAdvice
-from baton.sessions.outcomes import Outcomes
-from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 from baton.sessions.session_events import SessionEvents
 from baton.sessions.subagent_brackets import SubagentBrackets
-from tests.support.records import id_at, record, until
+from tests.support.records import id_at, record
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -71,7 +69,7 @@ class World:
 
     def __init__(self, database, redis, recorder, folder):
         self.database, self.recorder, self.changes = database, recorder, Changes(redis, database, "default")
-        self.personal_events = PersonalEvents(redis)
+        self.personal_events = PersonalEvents(Log(redis), TopicCatalogue(Settings()))
         self.users = Users(database, self.changes, organisation="default", team="default")
         self.policies = Policies(folder, folder / "none", database, "default")
         self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
@@ -87,18 +85,28 @@ class World:
             installations=Installations(redis, Counters()),
             counters=Counters(),
             inventories=self.inventories,
-            events=SessionEvents(NO_EVENTS, self.users.keeps_prompts),
+            events=SessionEvents(redis, NO_EVENTS, self.users.keeps_prompts),
         )
-        overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
-        outcomes = Outcomes(redis, recorder, Counters(), SessionEvents(NO_EVENTS, self.users.keeps_prompts))
+        exceptions = Exceptions(
+            database,
+            self.changes,
+            self.users,
+            self.policies,
+            Decisions(database),
+            RuleHits(database, self.policies),
+            organisation="default",
+        )
+        outcomes = Outcomes(redis, recorder, Counters(), SessionEvents(redis, NO_EVENTS, self.users.keeps_prompts))
         self.decides = PreToolUse(
+            freezes=Freezes(database, self.changes, self.users, organisation="default"),
+            approvals=Approvals(database),
             policies=self.policies,
             modes=self.modes,
             sessions=sessions,
             history=self.history,
             recorder=recorder,
             counters=Counters(),
-            overrides=overrides,
+            exceptions=exceptions,
             users=self.users,
             installation=Installation(Settings(home=folder), is_worker=False),
             outcomes=outcomes,
@@ -119,16 +127,9 @@ class World:
     def context(self, sessions, redis):
         """Return what prompts are told beside their route: of a team that has no patterns, nothing."""
         in_force = PatternsInForce(self.database, self.changes, "default")
-        injections = Injections(redis, ContextUsage(self.database, Counters()), NO_EVENTS)
         counts, advisories = PatternCounts(self.database, "default"), Advisories(redis)
         injection = PatternInjection(
-            database=self.database,
-            redis=redis,
-            in_force=in_force,
-            meanings=Meanings(),
-            counts=counts,
-            emitter=NO_EVENTS,
-            lifetime_s=60,
+            database=self.database, redis=redis, in_force=in_force, meanings=Meanings(), counts=counts, lifetime_s=60
         )
         compliance = Compliance(
             database=self.database,
@@ -143,9 +144,8 @@ class World:
             external=False,
         )
         return {
-            "start_patterns": StartPatterns(sessions, injection, injections, lambda *_: True),
+            "start_patterns": StartPatterns(sessions, injection),
             "advisories": PromptAdvisories(advisories, in_force, lambda _: None),
-            "injections": injections,
             "compliance": compliance,
         }
 
@@ -163,10 +163,14 @@ class World:
 
     async def stored(self, count):
         """Wait until so many records are stored, and give them whole, the oldest first."""
-        await until(lambda: self.recorder.stats()["stored"] == count)
-        query = select(DecisionRow.__table__).order_by(DecisionRow.__table__.c.id)
-        async with self.database.transaction() as connection:
-            return (await connection.execute(query)).all()
+        query = select(DECISIONS).order_by(DECISIONS.c.id)
+        async with asyncio.timeout(60):
+            while True:
+                async with self.database.transaction() as connection:
+                    rows = (await connection.execute(query)).all()
+                if len(rows) == count:
+                    return rows
+                await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -263,8 +267,8 @@ async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, m
     (entry,) = await audit_store.find(world.database, "default", kind="user")
     assert (entry.action, entry.after["decisions"]) == ("user.delete-data", 4)
     async with world.database.transaction() as connection:
-        left = (await connection.execute(DecisionRuleRow.__table__.select())).all()
-    assert [row.decision_id for row in left] == [other.id]
+        left = (await connection.execute(DECISIONS.select())).all()
+    assert [row.id for row in left] == [other.id]
 
 
 async def test_a_lead_or_an_admin_sets_it_and_that_is_in_the_audit_log(world, red):

@@ -8,31 +8,31 @@ import msgspec
 import pytest
 from uuid_utils import uuid7
 
-from baton.engine.call.call import ToolCall
-from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
-from baton.engine.call.verdict import RuleHit, Verdict
+from baton.events.writer import BATCH, LogWriter
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database
 from baton.kernel.redis.bundled import Valkey
-from baton.records.pipeline import recorder
+from baton.lib.text.masking import WINDOW
+from baton.people.users import RowScope
+from baton.records.pipeline import kept_texts
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.building import DecidedCall
-from baton.records.pipeline.decision import Decision, ModeInForce
-from baton.records.pipeline.recorder import BATCH, Recorder, masked
+from baton.records.pipeline.recorder import DecidedCall, Decision, ModeInForce, Recorder, masked, packed_record
 from baton.records.pipeline.store import Filters
+from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.kept import LONGEST_PROJECT
+from baton.rules.call.record import Record
+from baton.rules.call.verdict import RuleHit, Verdict
 from tests.support.records import record, stored, until
 
 pytestmark = pytest.mark.usefixtures("empty_valkey")
 
 
-async def test_records_wait_for_redis_and_what_does_not_fit_is_counted(make, database, short_folder):
+async def test_records_wait_for_redis_and_what_does_not_fit_is_counted(make, database, short_folder, monkeypatch):
     valkey = Valkey(short_folder / f"late-{uuid7()}")
     await valkey.start()
     url = valkey.url
     await valkey.stop()
-    recorder = make(url, records_queue=10)
+    monkeypatch.setattr("baton.events.writer.QUEUE", 10)
+    recorder = make(url)
     await recorder.start()
     for _ in range(15):
         recorder.put(record())
@@ -73,7 +73,7 @@ async def test_stopping_without_redis_stores_what_is_queued_directly(make, datab
 
 
 async def test_with_everything_away_the_loss_is_counted(no_database):
-    recorder = Recorder(Settings(), "redis://127.0.0.1:1", no_database)
+    recorder = Recorder(LogWriter("redis://127.0.0.1:1", most_bytes=1 << 20), no_database)
     await recorder.start()
     recorder.put(record())
     await recorder.stop()
@@ -97,7 +97,6 @@ def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
         project=f"https://ann:{secret}@host/app.git",
         command=f"curl -H 'Authorization: Bearer {secret}' " + "x" * 5_000,
         paths=tuple(f"/tmp/{secret}/{n}" for n in range(100)),
-        elapsed_us=2**40,
     )
     clean = masked(dirty)
     assert secret not in str(clean)
@@ -107,35 +106,11 @@ def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(clean), type=Record) == clean
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"command": "curl -H 'Authorization: Bearer abcdefghijkl'"},
-        {"command": "x" * 3_000},
-        {"command": "half \ud800"},
-        {"user": "ann\0"},
-        {"session_id": "s" * 300},
-        {"session_id": "sk-" + "a1" * 12},
-        {"agent_id": "half \ud800"},
-        {"project": "https://ann:secret12@host/app.git"},
-        {"paths": ("/tmp/token=abcdefghijkl",)},
-        {"paths": ("a",) * 60},
-        {"rules": (RuleHit("r" * 300, "deny"),)},
-        {"model_injected": "sk-" + "a1" * 12},
-        {"elapsed_us": 2**40},
-        {},
-    ],
-)
-def test_what_leaves_is_masked_though_most_records_need_no_masking(fields):
-    one = record(**fields)
-    assert Recorder._pack(one) == msgspec.msgpack.encode(masked(one))
-
-
 def test_the_ids_of_sessions_push_nothing_out_of_what_is_remembered():
-    before = recorder._fit.cache_info().misses
+    before = kept_texts._are_kept.cache_info().misses
     for number in range(1_000):
-        Recorder._pack(record(user="remembered", session_id=f"session-{number}", agent_id=f"agent-{number}"))
-    assert recorder._fit.cache_info().misses == before + 1
+        packed_record(record(user="remembered", session_id=f"session-{number}", agent_id=f"agent-{number}"))
+    assert kept_texts._are_kept.cache_info().misses == before + 1
 
 
 def decided(**given):
@@ -146,8 +121,30 @@ def decided(**given):
     return DecidedCall(caller=Caller(principal=Principal(user="ann")), call=call, decision=decision)
 
 
-def waiting():
-    return Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
+def refused(user):
+    verdict = Verdict(effect="deny", rule="limits/rate", hits=(RuleHit("limits/rate", "deny"),))
+    one = decided(file_path="a")
+    decision = msgspec.structs.replace(one.decision, verdict=verdict)
+    return msgspec.structs.replace(one, decision=decision, caller=Caller(principal=Principal(user=user)))
+
+
+@pytest.mark.parametrize("ends", ["minute", "stop"])
+async def test_a_users_refusals_of_a_minute_are_one_decision_with_a_count(make, database, monkeypatch, ends):
+    monkeypatch.setattr("baton.records.pipeline.recorder.MINUTE_S", 0.2 if ends == "minute" else 60)
+    both = make()
+    await both.start()
+    for number in range(100):
+        both.recorder.put_refusal(refused("ann" if number % 4 else "bob"))
+    if ends == "minute":
+        await until(lambda: both.stats()["appended"] == 4)
+        both.recorder.put_refusal(refused("ann"))
+    await both.stop()
+    found, _ = await decisions.find(database, "default", Filters(), limit=200)
+    counts = sorted((one.user, one.repeats) for one in found)
+    assert counts == [("ann", 0)] * (ends == "minute") + [("ann", 74), ("bob", 24)]
+    await decisions.add(database, found)
+    totals = await decisions.totals(database, "default", RowScope())
+    assert totals == {"deny": 100 + (ends == "minute")}, "storing an entry again changes nothing"
 
 
 async def test_the_record_of_a_decided_call_is_built_after_its_answer(make, database):
@@ -170,17 +167,52 @@ async def test_a_record_that_cannot_be_built_is_counted_and_holds_up_nobody(make
     assert (recorder.stats()["dropped"], await stored(database)) == (1, 1)
 
 
-def test_while_many_wait_they_hold_no_contents():
-    recorder = waiting()
+@pytest.fixture
+def away(no_database):
+    """A recorder without a Redis, which has not begun, and its writer."""
+    writer = LogWriter("redis://127.0.0.1:1", most_bytes=1 << 20)
+    return Recorder(writer, no_database), writer
+
+
+def test_while_many_wait_they_hold_no_contents(away):
+    recorder, writer = away
     for _ in range(120):
         recorder.put(decided(content="x" * 100_000))
     assert recorder.counts()["queued"] == 120
-    assert len(recorder._new) < BATCH
+    assert len(writer._new) == BATCH
 
 
-def test_a_queued_record_is_bounded():
-    recorder = waiting()
+def test_a_queued_record_is_bounded(away):
+    recorder, writer = away
     huge = record(command="x" * 10_000_000, paths=("y" * 10_000_000,) * 100, session_id="z" * 10_000_000)
-    for _ in range(BATCH):
+    for _ in range(BATCH + 1):
         recorder.put(huge)
-    assert len(msgspec.msgpack.encode(recorder._queue[0][0])) < 200_000
+    assert len(writer._packed[0]) < 200_000
+
+
+def test_what_waits_in_memory_is_bounded_in_bytes(away, monkeypatch):
+    monkeypatch.setattr("baton.events.writer.QUEUE_BYTES", 10_000)
+    recorder, writer = away
+    for _ in range(200):
+        recorder.put(record(command="x y" * 600))
+    assert writer._bytes < 13_000
+    assert recorder.counts()["dropped"] == 200 - recorder.counts()["queued"] > 100
+
+
+async def test_what_does_not_fit_is_counted_one_by_one(away, monkeypatch):
+    monkeypatch.setattr("baton.events.writer.QUEUE", 5)
+    recorder, _ = away
+    for _ in range(7):
+        recorder.put(record())
+    assert await recorder.stats() == {
+        "queued": 5, "dropped": 2, "shed": 0, "appended": 0, "waiting": 0, "set_aside": 0, "spool_mb": 0, "spool_most_mb": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("at", [LONGEST_PROJECT - 8, LONGEST_PROJECT - 26, 0])
+def test_a_secret_on_a_path_s_border_is_masked_though_the_path_was_cut_before(at):
+    secret = "sk-" + "a1" * 12
+    dirty = record(paths=("/" * at + secret + "/" + "z" * (2 * WINDOW),))
+    kept = msgspec.msgpack.decode(packed_record(dirty), type=Record)
+    assert kept.paths == masked(dirty).paths
+    assert secret[:8] not in str(kept.paths)

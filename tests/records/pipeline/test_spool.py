@@ -1,4 +1,4 @@
-"""Records on disk while the database is away: bounded, in order, whole after a crash."""
+"""Records on disk while the database is unavailable: bounded, in order, whole after a crash."""
 
 import pytest
 

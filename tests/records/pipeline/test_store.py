@@ -1,13 +1,15 @@
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
-from baton.engine.call.verdict import RuleHit
-from baton.operate.retention import store as retention_store
-from baton.people.row_scope import RowScope
+from baton.operate import retention as retention_store
+from baton.people.users import RowScope
+from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import BadCursorError, Filters, matches
+from baton.rules.call.verdict import RuleHit
 from tests.support.records import counts
 from tests.support.records import record as made
 
@@ -168,3 +170,17 @@ async def test_totals_are_kept_with_what_is_stored(database):
     assert await decisions.totals(database, "default", RowScope(user="ann", team="u")) == {"abstain": 1, "deny": 1}
     assert await retention_store.remove_decisions_of(database, "default", "ann") == 2
     assert await decisions.totals(database, "default", RowScope()) == {"abstain": 1}
+
+
+async def test_a_page_looks_through_a_part_of_the_columns(database, monkeypatch):
+    made = [record(at=NOON + timedelta(hours=hour), tool="Read" if hour % 9 == 0 else "Bash") for hour in range(60)]
+    await decisions.add(database, made)
+    await ColumnWriter(database, "default", now=lambda: NOON + timedelta(days=9)).catch_up(asyncio.Event())
+    monkeypatch.setattr("baton.records.pipeline.search.MOST_IN_COLUMNS", 7)
+    found, cursor = await decisions.find(database, "default", Filters(tool="Read"))
+    pages = 1
+    while cursor:
+        page, cursor = await decisions.find(database, "default", Filters(tool="Read"), cursor)
+        found, pages = found + page, pages + 1
+    assert found == [one for one in reversed(made) if one.tool == "Read"]
+    assert pages > 1

@@ -1,15 +1,16 @@
-"""Replay and hit counts over real HTTP, on decisions that were really made."""
+"""Replay and hit counts over real HTTP, on real decisions."""
 
 import json
 from types import SimpleNamespace
 
 import pytest
 
-from baton.engine.call.principal import Principal
-from baton.policies.combinations import InForce
+from baton.policies.in_force import InForce
 from baton.records.replay import rule_hits_store
 from baton.records.replay.service import Replay
+from baton.rules.call.call import Principal
 from tests.policies.test_layers_api import rule
+from tests.support.http_calls import introduce
 from tests.support.server import serving, until
 from tests.support.shipped import shipped
 
@@ -51,11 +52,7 @@ def test_a_replay_says_what_would_change_by_rule_and_user(http):
     assert summary["by_user"] == {"ann": 2, "bob": 2}
     assert summary["by_rule"] == {"team/no-deploy": 3, "guardrails/fork-bomb": 1}
     deny, allow = summary["changes"]
-    assert (deny["before"], deny["after"], deny["users"]) == (
-        "abstain",
-        "deny by team/no-deploy",
-        {"ann": 2, "bob": 1},
-    )
+    assert (deny["before"], deny["after"], deny["users"]) == ("abstain", "deny by team/no-deploy", {"ann": 2, "bob": 1})
     assert allow["before"] == "deny by guardrails/fork-bomb"
     example = http.get(f"/decisions/{deny['examples'][0]}").json()
     assert example["command"] == "deployer now"
@@ -107,7 +104,8 @@ def test_the_same_policies_change_nothing(http):
     assert (summary["changed"], summary["present_revision"]) == (0, summary["candidate_revision"])
 
 
-def test_an_older_revision_is_replayed_below_the_layers_of_teams(http):
+def test_an_older_revision_is_replayed_below_the_layers_of_teams(server, http):
+    introduce(server, teams=["payments"])
     revision = http.get("/policies").json()["revision"]
     where = "/policies/layers/team?name=payments&activate=true"
     assert http.put(where, json={"files": {"team/no-deploy.yaml": rule()}}).status_code == 200

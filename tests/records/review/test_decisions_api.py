@@ -1,4 +1,4 @@
-"""`GET /decisions` over real HTTP: filters, paging, and who sees what."""
+"""`GET /decisions` over real HTTP: filters, paging, and visibility."""
 
 import csv
 import io

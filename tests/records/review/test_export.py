@@ -1,18 +1,20 @@
-"""Exports of many decisions, and what a spreadsheet must not run."""
+"""Exports of many decisions, and cells that a spreadsheet must not run."""
 
 import csv
 import io
 
 import pytest
 
-from baton.engine.call.verdict import RuleHit
-from baton.records.review.export import as_csv
+from baton.kernel.http.paging import exported
+from baton.records.review.bodies import DecisionModel
+from baton.records.review.decisions_api import COLUMNS
+from baton.rules.call.verdict import RuleHit
 from tests.records.pipeline.test_store import record
 
 
 async def pages(*many):
     for page in many:
-        yield page
+        yield [DecisionModel.build(one) for one in page]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,8 @@ async def pages(*many):
 )
 async def test_a_cell_is_a_text_and_never_a_formula(command, cell):
     made = record(command=command, rules=(RuleHit("x/y", "deny"),), paths=("=a", "b"))
-    text = b"".join([part async for part in as_csv(pages([made]))]).decode()
+    answer = exported("decisions", "csv", COLUMNS, pages([made]))
+    text = b"".join([part async for part in answer.body_iterator]).decode()
     [row] = csv.DictReader(io.StringIO(text, newline=""))
     assert (row["command"], row["rules"], row["paths"]) == (cell, "x/y:deny", "'=a b")
     assert "prompt" not in row

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.engine.call.verdict import RuleHit
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope
 from baton.records.pipeline import search, store
 from baton.records.pipeline.store import Filters
+from baton.rules.call.verdict import RuleHit
 from tests.support.cases import listed
 from tests.support.records import record
 

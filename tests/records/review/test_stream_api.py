@@ -1,4 +1,4 @@
-"""`GET /decisions/stream` over real HTTP: live, resumed, filtered, and who sees what."""
+"""`GET /decisions/stream` over real HTTP: live, resumed, filtered, with visibility."""
 
 import signal
 

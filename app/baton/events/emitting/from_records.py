@@ -1,26 +1,35 @@
-"""Events of decisions and their outcomes, made of the records that go to SQL: emitting them costs the server nothing.
-
-A record was masked when it left its server, and all of its texts are storable.
-"""
+"""Render entries of the log as events, when somebody reads them. Entries are masked already."""
 
 import msgspec
 from msgspec import UNSET
 
-from baton.engine.call.outcome import OutcomeReport
-from baton.engine.call.record import Record
 from baton.events.emitting.emission import call_id, natural_id
-from baton.events.payloads.base import Payload
-from baton.events.payloads.tools import DecisionMade, MatchedRule, OutcomeReported
-from baton.events.redis_streams.outbox import Emission
+from baton.events.log import Content, Emission
+from baton.events.payloads import DecisionMade, MatchedRule, OutcomeReported, Payload
 from baton.events.topics import BY_PAYLOAD
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.record import Record
 
 _encode = msgspec.json.Encoder().encode
 
 
-def of_record(record: Record) -> Emission | None:
-    """Return the event of a decision; None for a record that is no decision on a call."""
-    if record.event != "PreToolUse":
-        return None
+def topic_of(content: Content | None) -> str:
+    """Return the topic of an entry's event, "" for an entry without one."""
+    if isinstance(content, Record):
+        return "decisions" if content.event == "PreToolUse" else ""
+    if isinstance(content, OutcomeReport):
+        return "outcomes" if content.tool else ""  # without a tool it is the end of a turn
+    return "" if content is None else content.topic
+
+
+def event_of(content: Content) -> Emission:
+    """Return the event of a record, if it has a topic."""
+    if isinstance(content, Record):
+        return _of_record(content)
+    return _of_report(content) if isinstance(content, OutcomeReport) else content
+
+
+def _of_record(record: Record) -> Emission:
     payload = DecisionMade(
         session_id=record.session_id,
         correlation_id=call_id(record.organisation, record.user, record.session_id, record.tool_use_id) or record.id,
@@ -45,11 +54,8 @@ def of_record(record: Record) -> Emission | None:
     return _emission(record, record.team, payload, record.id)
 
 
-def of_report(report: OutcomeReport) -> Emission | None:
-    """Return the event of an outcome; None for the end of a turn, which is no call's."""
-    if not report.tool:
-        return None
-    # Without a call id, two reports are two calls: the moment tells them apart, and a report that is delivered twice has one.
+def _of_report(report: OutcomeReport) -> Emission:
+    # Without a call id, the time distinguishes two calls.
     call = report.tool_use_id or report.at.isoformat()
     payload = OutcomeReported(
         session_id=report.session_id,

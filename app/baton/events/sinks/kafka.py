@@ -6,8 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from baton.events.sinks.daemon_thread import in_daemon_thread
-from baton.events.sinks.runner import SinkEvent, SinkFailed
+from baton.events.sinks.runner import SinkEvent, SinkFailed, in_daemon_thread
 from baton.events.sinks.webhook import CONTENT_TYPE
 
 DELIVERY_S = 20.0
@@ -34,7 +33,10 @@ def client_settings(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     credentials, _, hosts = parts.netloc.rpartition("@")
     if parts.scheme not in {"kafka", "kafkas"} or not hosts:
-        raise ValueError("BATON_KAFKA_URL must be `kafka://host:port[,host:port]`, or `kafkas://` for TLS")
+        raise ValueError(
+            "BATON_KAFKA_URL must be `kafka://host:port[,host:port]`, or `kafkas://` for TLS; for ClickHouse"
+            " `clickhouse://user:password@host:8123/database/table`"
+        )
     tls = parts.scheme == "kafkas"
     found = {"bootstrap.servers": hosts, "security.protocol": "SSL" if tls else "PLAINTEXT"}
     if credentials:
@@ -49,7 +51,7 @@ def client_settings(url: str) -> dict[str, Any]:
 
 
 class KafkaSink:
-    """Produces and waits for the delivery reports; the key is the session, so that a session's events keep their order."""
+    """Produces and waits for the delivery reports. The key is the session, so a session's events keep their order."""
 
     name = "kafka"
     attempts = 0
@@ -59,7 +61,7 @@ class KafkaSink:
 
         Raises:
             ImportError: If confluent-kafka is not installed.
-            ValueError: If the URL is none.
+            ValueError: If the URL is invalid.
         """
         from confluent_kafka import Producer  # noqa: PLC0415 - an optional package
 
@@ -82,7 +84,7 @@ class KafkaSink:
             raise SinkFailed(failed)
 
     async def close(self) -> None:
-        """Drop what was not delivered: it was not acknowledged on the bus either."""
+        """Drop undelivered events. They are unacknowledged on the bus, too."""
         self._producer.purge()
 
     def _produce(self, events: Sequence[SinkEvent]) -> str:
@@ -108,7 +110,7 @@ class KafkaSink:
         except (BufferError, KafkaException) as error:
             late, errors = 1, [str(error)]
         if late:
-            # What is still in the queue would be delivered beside the next attempt.
+            # Queued messages would be delivered in addition to the next attempt.
             self._producer.purge()
             self._producer.flush(1)
         return errors[0] if errors else "the brokers did not answer in time" if late else ""

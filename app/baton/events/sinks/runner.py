@@ -1,32 +1,36 @@
-"""What is sent on from the bus: each sink reads it in a group of its own, at its own pace."""
+"""Send stored events on: each sink reads the log from a cursor of its own, at its own pace."""
 
 import asyncio
+import contextlib
 import logging
+import threading
 import time
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from baton.events.redis_streams import bus
+from baton.events.cloud_event import enveloped
+from baton.events.emitting.from_records import event_of, topic_of
+from baton.events.log import START, Log, Place, place_of, place_text
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.kernel.redis.group_reader import Entry, GroupReader
 from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
-TIMEOUT_S = 5.0
-"""Longest wait for Redis, in seconds."""
-WAIT_MS = 1_000
-"""Longest wait for new events, in milliseconds; stopping may take as long."""
+WAIT_S = 1.0
+"""How often a sink looks for events that another machine's drain has stored, in seconds."""
+LEASE_MS = 240_000
+"""How long the drain of a silent machine keeps a sink, in milliseconds: longer than 20 timeouts of a webhook."""
 BATCH = 20
-"""Events of one topic that are sent together."""
+"""Events that are sent, and given up, together. Sinks that give nothing up get whole pages of the log."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
 """First and longest pause between attempts to send a batch, in seconds; each is twice the one before."""
 LONGEST_ERROR = 300
-_COUNTS = b"baton:events:sinks:"
+_COUNTS = b"{baton}:events:sinks:"
+_LEASES = b"{baton}:events:leases:"
 
 
 class SinkFailed(Exception):
@@ -37,15 +41,14 @@ class SinkEvent(msgspec.Struct, frozen=True):
     """An event as a sink gets it: its topic's short name, and the CloudEvent as JSON."""
 
     topic: str
-    number: int
     event: bytes
 
 
 class Sink(Protocol):
-    """A way out. It may take as long as it wants, and may get an event again that it has taken."""
+    """An output. It has no deadline, and may get an event again after taking it."""
 
     name: str
-    """Names its group on the bus and its counts: another name begins anew."""
+    """The name of its cursor and counts."""
     attempts: int
     """How often a batch is tried before it is given up; 0 for as long as it takes."""
 
@@ -58,141 +61,165 @@ class Sink(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release what it holds, without waiting for the other end."""
+        """Release its resources without waiting for the peer."""
         ...
 
 
 class SinkRunner:
-    """Feeds one sink until told to finish."""
+    """Feeds one sink from a cursor in Redis until `finish`. A lease admits one drain at a time."""
 
-    def __init__(self, redis_url: str, sink: Sink, topics: Sequence[str], *, start: bytes = b"0") -> None:
-        self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
+    def __init__(
+        self,
+        redis: Redis,
+        sink: Sink,
+        topics: Mapping[str, str],
+        stored: asyncio.Event,
+        *,
+        owner: str,
+        from_now: bool = False,
+    ) -> None:
+        """`topics` are full names by short names. `stored` is set when new entries are stored. `owner` holds the lease."""
+        self._redis = redis
+        self._log = Log(redis)
         self._sink = sink
-        self._topics = {bus.stream_of(topic): topic for topic in topics}
-        self._group = b"sink:" + sink.name.encode()
-        self._reader = GroupReader(self._redis, list(self._topics), self._group, batch=BATCH, start=start)
+        self._topics = topics
+        self._stored = stored
+        self._from_now = from_now
+        self._counts = _COUNTS + sink.name.encode()
+        self._lease = _LEASES + sink.name.encode()
+        self._owner = owner.encode()
         self._stopping = asyncio.Event()
-        self._last: dict[bytes, int] = {}
+        self._place: Place | None = None
 
     def finish(self) -> None:
-        """Make `run` return when the batch at hand is sent, or at once where it cannot be."""
+        """Make `run` return after the present batch, or at once if it cannot be sent."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Send batches until told to finish. What was taken and not sent comes again at the next start."""
+        """Send batches until `finish`. Unsent events are sent after the next start."""
         backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
-        await self._redis.start()
-        self._reader.look_back(idle_ms=0)
         try:
-            await self._recall()
             while not self._stopping.is_set():
                 try:
-                    entries = [entry for entry in await self._reader.take(wait_ms=WAIT_MS) if entry.fields]
-                    if entries:
-                        await self._pass_on(entries)
+                    has_more = await self._leads() and await self._pass_on()
                     backoff.reset()
                 except Exception as error:
                     if not isinstance(error, RedisUnavailable):
                         log.exception("events cannot be sent to `%s`", self._sink.name)
-                    self._reader.look_back(idle_ms=0)
+                    self._place = None
                     await pause(self._stopping, backoff.next_s())
+                    continue
+                if not has_more:
+                    self._stored.clear()
+                    await pause(self._stored, WAIT_S)
         finally:
+            with contextlib.suppress(RedisUnavailable):
+                if await self._redis.call(b"GET", self._lease) == self._owner:
+                    await self._redis.call(b"DEL", self._lease)
             await self._sink.close()
-            await self._redis.close()
 
     async def forget(self) -> None:
-        """Remove the group and the counts: the sink is gone for good."""
-        redis = Redis(self._redis.url, timeout_s=TIMEOUT_S)
-        await redis.start()
+        """Remove the cursor and the counts: the sink is gone for good."""
         try:
-            await redis.pipeline(
-                [
-                    *((b"XGROUP", b"DESTROY", stream, self._group) for stream in self._topics),
-                    (b"DEL", _COUNTS + self._sink.name.encode()),
-                ]
-            )
+            await self._redis.call(b"DEL", self._counts, self._lease)
         except RedisUnavailable:
-            log.warning("the group of `%s` could not be removed", self._sink.name)
-        finally:
-            await redis.close()
+            log.warning("the cursor of `%s` could not be removed", self._sink.name)
 
-    async def _pass_on(self, entries: list[Entry]) -> None:
+    async def _leads(self) -> bool:
+        """Take or renew the lease; return whether this runner has it."""
+        _, owner = await self._redis.pipeline(
+            [(b"SET", self._lease, self._owner, b"NX", b"PX", LEASE_MS), (b"GET", self._lease)]
+        )
+        if owner != self._owner:
+            self._place = None
+            return False
+        await self._redis.call(b"PEXPIRE", self._lease, LEASE_MS)
+        return True
+
+    async def _pass_on(self) -> bool:
+        """Send the next page of stored entries; return whether there may be more."""
+        if self._place is None:
+            self._place = await self._start()
+        page = await self._log.after(self._place, await self._log.unstored())
+        if page.lost:
+            await self._note({"gaps": 1})
         events = [
-            SinkEvent(self._topics[entry.stream], int(entry.fields[b"n"]), entry.fields[b"event"]) for entry in entries
+            (entry.place, SinkEvent(topic, enveloped(event_of(entry.content), self._topics[topic])))
+            for entry in page.entries
+            if entry.content is not None and (topic := topic_of(entry.content)) in self._topics
         ]
-        counted: dict[str, int] = {"missed": self._missed(entries)}
+        size = BATCH if self._sink.attempts else max(1, len(events))
+        for start in range(0, len(events), size):
+            batch = events[start : start + size]
+            if not await self._send([event for _, event in batch], batch[-1][0]):
+                return False
+        if page.place != self._place:
+            self._place = page.place
+            await self._note({}, place=page.place)
+        return bool(page.entries)
+
+    async def _start(self) -> Place:
+        """Return the cursor of this sink, and note it."""
+        found = await self._redis.call(b"HGET", self._counts, b"cursor")
+        if found is not None:
+            return place_of(found)
+        place = await self._log.newest() if self._from_now else START
+        await self._note({}, place=place)
+        return place
+
+    async def _send(self, events: list[SinkEvent], place: Place) -> bool:
+        """Send events until taken or given up, and move the cursor. Return False on `finish` or without the lease."""
         backoff, attempt = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S), 0
-        while True:
+        while await self._leads():
             attempt += 1
             try:
                 await self._sink.send(events)
             except SinkFailed as error:
                 log.warning("`%s` did not take events: %s", self._sink.name, error)
                 await self._note({"failures": 1}, str(error))
-                if self._stopping.is_set():
-                    return  # they are not acknowledged, and come again
-                if attempt == self._sink.attempts:
-                    counted["given_up"] = len(events)
-                    break
-                await pause(self._stopping, backoff.next_s())
+                if attempt != self._sink.attempts:
+                    await pause(self._stopping, backoff.next_s())
+                    if self._stopping.is_set():
+                        return False
+                    continue
+                counted = {"given_up": len(events)}
             else:
-                counted["sent"] = len(events)
-                break
-        await self._reader.done(entries)
-        reached = {_at(entry.stream): self._last[entry.stream] for entry in entries}
-        await self._note(counted, reached=reached)
+                counted = {"sent": len(events)}
+            self._place = place
+            await self._note(counted, place=place)
+            return True
+        return False
 
-    async def _recall(self) -> None:
-        """Read up to which event of each topic this sink came before, as far as Redis knows it."""
-        try:
-            numbers = await self._redis.call(b"HMGET", _COUNTS + self._sink.name.encode(), *map(_at, self._topics))
-        except RedisUnavailable:
-            return
-        self._last = {stream: int(n) for stream, n in zip(self._topics, numbers, strict=True) if n is not None}
-
-    def _missed(self, entries: list[Entry]) -> int:
-        """Return how many events left the bus before this sink came to read them."""
-        missed = 0
-        for entry in entries:
-            number, last = int(entry.fields[b"n"]), self._last.get(entry.stream)
-            missed += max(0, number - last - 1) if last is not None else 0
-            self._last[entry.stream] = max(number, last or 0)
-        return missed
-
-    async def _note(self, counted: dict[str, int], error: str = "", reached: dict[bytes, int] | None = None) -> None:
-        key = _COUNTS + self._sink.name.encode()
+    async def _note(self, counted: dict[str, int], error: str = "", place: Place | None = None) -> None:
+        key = self._counts
         commands: list[tuple[bytes | str | int | float, ...]] = [
-            (b"HINCRBY", key, what, number) for what, number in counted.items() if number
+            (b"HINCRBY", key, what, number) for what, number in counted.items()
         ]
-        commands += [(b"HSET", key, field, number) for field, number in (reached or {}).items()]
+        if place is not None:
+            commands.append((b"HSET", key, b"cursor", place_text(place)))
         if error:
             commands.append((b"HSET", key, b"error", error[:LONGEST_ERROR], b"error_at", int(time.time())))
-        if commands:
-            await self._redis.pipeline(commands)
-
-
-def _at(stream: bytes) -> bytes:
-    return b"at:" + stream
+        await self._redis.pipeline(commands)
 
 
 class SinkCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of events at one sink, since Redis was new; `missed` left the bus before the sink read them."""
+    """Counts of one sink, since Redis was new; `gaps` is how often entries were trimmed before the sink read them."""
 
     sent: int = 0
     failures: int = 0
     given_up: int = 0
-    missed: int = 0
+    gaps: int = 0
     error: str = ""
-    """What the sink said last that did not take events."""
+    """The latest error."""
     error_at: int = 0
-    """When that was, in seconds of Unix time; 0 for never."""
+    """Its Unix time; 0 for never."""
 
 
 async def sink_counts(redis: Redis, names: Sequence[str]) -> dict[str, SinkCounts]:
     """Return the counts of sinks by their names.
 
     Raises:
-        RedisUnavailable: If Redis is away.
+        RedisUnavailable: If Redis is unavailable.
     """
     replies = await redis.pipeline([(b"HGETALL", _COUNTS + name.encode()) for name in names])
     found = {}
@@ -200,3 +227,38 @@ async def sink_counts(redis: Redis, names: Sequence[str]) -> dict[str, SinkCount
         fields = {key.decode(): value.decode() for key, value in zip(flat[::2], flat[1::2], strict=True)}
         found[name] = msgspec.convert(fields, SinkCounts, strict=False)
     return found
+
+
+# Runs calls that may block for ever in a daemon thread.
+
+T = TypeVar("T")
+
+
+async def in_daemon_thread(work: Callable[[], T]) -> T:
+    """Await `work` in its own thread. A caller giving up abandons the thread.
+
+    `asyncio.to_thread` is unsuitable: at exit the interpreter waits for its executor's threads.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            outcome: tuple[T | None, BaseException | None] = (None, error)
+        else:
+            outcome = (result, None)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done

@@ -10,8 +10,7 @@ import httpx2
 import msgspec
 
 from baton.events.sinks.runner import SinkEvent, SinkFailed
-from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
-from baton.kernel.http.guards.outbound_tls import outbound_tls
+from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination, outbound_tls
 
 TIMEOUT_S = 10.0
 """Longest wait for a receiver, in seconds."""
@@ -22,7 +21,7 @@ CONTENT_TYPE = "application/cloudevents+json"
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered receiver; `secret` signs what it is sent."""
+    """A registered receiver. `secret` signs its deliveries."""
 
     id: str
     url: str
@@ -55,7 +54,7 @@ class WebhookSink:
         self._sent: set[str] = set()
 
     async def send(self, events: Sequence[SinkEvent]) -> None:
-        """Post events; see `Sink`. Those of a batch that were taken are not posted again with the others."""
+        """Post events; see `Sink`. Events of a batch already taken are not posted again."""
         for one in events:
             event_id = _head(one.event).id
             if event_id not in self._sent:
@@ -69,7 +68,7 @@ class WebhookSink:
 
     async def _post(self, event_id: str, event: bytes) -> None:
         try:
-            # Resolved each time: a name that was public when it was registered may lead inside today.
+            # Resolved each time: a name public at registration may resolve to an internal address today.
             to = await destination(self._webhook.url, self._allowed)
             headers = {"host": to.host, "content-type": CONTENT_TYPE, "user-agent": "baton"}
             headers |= signed(self._webhook.secret, event_id, int(time.time()), event)

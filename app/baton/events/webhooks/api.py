@@ -7,8 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.events.sinks.runner import SinkCounts
-from baton.events.webhooks.registered import RegisteredWebhook
-from baton.events.webhooks.service import Webhooks
+from baton.events.webhooks.service import RegisteredWebhook, Webhooks
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
@@ -30,14 +29,14 @@ class WebhookBody(BaseModel):
         },
     )
 
-    url: str = Field(min_length=1, description="Where events are posted; it must lead to a public address.")
+    url: str = Field(min_length=1, description="Destination of the events; it must be a public address.")
     topics: list[str] = Field(min_length=1, max_length=100, description="Short names of open topics.")
     description: str = ""
     reason: str = ""
 
 
 class WebhookModel(BaseModel):
-    """A registered webhook, and what became of what it was sent."""
+    """A registered webhook, and the results of its deliveries."""
 
     id: str
     url: str
@@ -49,13 +48,13 @@ class WebhookModel(BaseModel):
     failures: int = 0
     given_up: int = 0
     """Events that it did not take after twelve attempts."""
-    missed: int = 0
-    """Events that left the bus before they could be sent."""
+    gaps: int = 0
+    """How often events were removed before they could be sent."""
     error: str = ""
     error_at: datetime | None = None
 
     @classmethod
-    def of(cls, webhook: RegisteredWebhook, counts: SinkCounts) -> "WebhookModel":
+    def build(cls, webhook: RegisteredWebhook, counts: SinkCounts) -> "WebhookModel":
         """Return a webhook as the API shows it: without its secret."""
         return cls(
             id=webhook.id,
@@ -67,14 +66,14 @@ class WebhookModel(BaseModel):
             sent=counts.sent,
             failures=counts.failures,
             given_up=counts.given_up,
-            missed=counts.missed,
+            gaps=counts.gaps,
             error=counts.error,
             error_at=datetime.fromtimestamp(counts.error_at, UTC) if counts.error_at else None,
         )
 
 
 class NewWebhookModel(WebhookModel):
-    """A webhook that was just registered, with the secret that signs what it is sent; it is shown this once."""
+    """A newly registered webhook with its signing secret, shown only this once."""
 
     secret: str
 
@@ -87,19 +86,19 @@ class WebhooksModel(BaseModel):
 
 @router.get("", operation_id="list_event_webhooks", response_model_exclude_none=True)
 async def list_webhooks(caller: CallerOf, webhooks: WebhooksOf) -> WebhooksModel:
-    """List the webhooks, with the counts of what they were sent."""
-    return WebhooksModel(items=[WebhookModel.of(*one) for one in await webhooks.find(caller.principal)])
+    """List the webhooks, with their delivery counts."""
+    return WebhooksModel(items=[WebhookModel.build(*one) for one in await webhooks.find(caller.principal)])
 
 
 @router.post(
     "", operation_id="create_event_webhook", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
 )
 async def create_webhook(caller: CallerOf, webhooks: WebhooksOf, body: WebhookBody) -> NewWebhookModel:
-    """Register a webhook. It gets what is published from now on, signed in the form of Standard Webhooks."""
+    """Register a webhook. It receives events published from now on, signed in the form of Standard Webhooks."""
     made = await webhooks.add(
         caller.principal, url=body.url, topics=body.topics, description=body.description, reason=body.reason
     )
-    return NewWebhookModel(**WebhookModel.of(made, SinkCounts()).model_dump(), secret=made.secret)
+    return NewWebhookModel(**WebhookModel.build(made, SinkCounts()).model_dump(), secret=made.secret)
 
 
 @router.delete("/{webhook_id}", operation_id="delete_event_webhook", status_code=204, dependencies=[ADMIN])

@@ -1,44 +1,110 @@
-"""Registers webhooks, and lets the process that sends them know of each."""
+"""Registers webhooks, and notifies the sending process of each."""
 
-import asyncio
 import base64
 import logging
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import msgspec
+from sqlalchemy import JSON, Column, Table, delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
-from baton.engine.call.principal import Principal
 from baton.events.reading import topic_named
 from baton.events.sinks.runner import SinkCounts, sink_counts
 from baton.events.sinks.sinks import WEBHOOKS
 from baton.events.sinks.webhook import SECRET_PREFIX, Webhook
-from baton.events.webhooks import store
-from baton.events.webhooks.registered import RegisteredWebhook
-from baton.events.webhooks.store import KIND
 from baton.kernel.base.errors import Conflict, Invalid, NotFound
-from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import Database
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.people.permissions import require
+from baton.people.users import require
+from baton.rules.call.call import Principal
+
+# The table of registered webhooks, and its queries.
+
+# A webhook as an admin registered it.
+
+
+class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True):
+    """A webhook as it is stored; `secret` is shown once, when it is made."""
+
+    id: str
+    url: str
+    topics: tuple[str, ...]
+    secret: str
+    description: str
+    created_at: datetime
+    created_by: str
+
+
+KIND = "event_webhooks"
+"""The kind of change that makes every server read the webhooks anew."""
+
+
+class WebhookRow(SQLModel, table=True):
+    """One webhook of an organisation."""
+
+    __tablename__ = "event_webhooks"
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    organisation: str = Field(index=True)
+    url: str
+    topics: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    secret: str
+    description: str
+    created_at: datetime = Field(sa_type=UTCDateTime)
+    created_by: str
+
+
+_webhooks = WebhookRow.__table__
+
+
+async def load(database: Database, organisation: str) -> list[RegisteredWebhook]:
+    """Return all webhooks of an organisation, oldest first.
+
+    Raises:
+        DatabaseUnavailable: If the database is unavailable.
+    """
+    query = select(_webhooks).where(_webhooks.c.organisation == organisation).order_by(_webhooks.c.id)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), RegisteredWebhook) for row in rows]
+
+
+async def add(connection: AsyncConnection, organisation: str, webhook: RegisteredWebhook) -> None:
+    """Store a webhook."""
+    values = msgspec.structs.asdict(webhook) | {
+        "topics": list(webhook.topics),
+        "description": storable(webhook.description),
+        "organisation": organisation,
+    }
+    await connection.execute(insert(_webhooks).values(**values))
+
+
+async def remove(connection: AsyncConnection, organisation: str, webhook_id: str) -> bool:
+    """Remove a webhook; return whether there was one."""
+    query = delete(_webhooks).where(_webhooks.c.organisation == organisation, _webhooks.c.id == storable(webhook_id))
+    return (await connection.execute(query)).rowcount > 0
+
 
 log = logging.getLogger(__name__)
 
 MOST = 50
 """Webhooks of an organisation."""
-MIRROR_S = 5.0
-"""How often the webhooks are written to Redis again, which may have lost them, in seconds."""
 SECRET_BYTES = 32
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class Webhooks:
-    """The webhooks in memory, from SQL; Redis has a copy for the process that sends."""
+    """The webhooks in memory, from SQL; Redis has a copy for the sending process."""
 
     def __init__(
         self, database: Database, changes: Changes, redis: Redis, *, organisation: str, internal_hosts: Sequence[str]
@@ -54,17 +120,11 @@ class Webhooks:
     async def load(self) -> None:
         """Read the webhooks. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
-            self._webhooks = await store.load(self._database, self._organisation)
-        self._mirror()
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep the copy in Redis until told to stop."""
-        while not stop.is_set():
-            self._mirror()
-            await pause(stop, MIRROR_S)
+            self._webhooks = await load(self._database, self._organisation)
+        self.mirror()
 
     async def find(self, principal: Principal) -> list[tuple[RegisteredWebhook, SinkCounts]]:
-        """Return all webhooks, and what became of what they were sent.
+        """Return all webhooks, and the results of their deliveries.
 
         Raises:
             Forbidden: If the role may not.
@@ -86,20 +146,20 @@ class Webhooks:
             Conflict: If there are too many.
             Forbidden: If the role may not.
             Invalid: If the URL leads inside, or a topic is unknown or restricted.
-            StoreUnavailable: If the database is away; nothing was changed.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "events.webhooks")
         for number, name in enumerate(topics):
             if topic_named(name).restricted:
                 raise Invalid(
-                    f"topics.{number}", f"is `{name}`, which is restricted: no webhook gets prompts or contents"
+                    f"topics.{number}", f"is `{name}`, a restricted topic: webhooks get no prompts or contents"
                 )
         try:
             await destination(url, self._internal_hosts)
         except OutboundRefused as error:
             raise Invalid("url", f"{error}; an operator allows internal hosts by BATON_WEBHOOK_HOSTS") from None
         if len(self._webhooks) >= MOST:
-            raise Conflict(f"there are {MOST} webhooks already; remove one that is not needed")
+            raise Conflict(f"there are {MOST} webhooks already; remove an unused one")
         webhook = RegisteredWebhook(
             id=str(uuid7()),
             url=url,
@@ -110,7 +170,7 @@ class Webhooks:
             created_by=principal.user,
         )
         async with self._changes.write(KIND, principal, "webhook.create") as change:
-            await store.add(change.connection, self._organisation, webhook)
+            await add(change.connection, self._organisation, webhook)
             await change.audit(webhook.id, after={"url": url, "topics": list(webhook.topics)}, reason=reason)
         await self.load()
         return webhook
@@ -120,18 +180,19 @@ class Webhooks:
 
         Raises:
             Forbidden: If the role may not.
-            NotFound: If there is none of that id.
-            StoreUnavailable: If the database is away; nothing was changed.
+            NotFound: If the id is unknown.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "events.webhooks")
         known = next((one for one in self._webhooks if one.id == webhook_id), None)
         async with self._changes.write(KIND, principal, "webhook.delete") as change:
-            if not await store.remove(change.connection, self._organisation, webhook_id):
+            if not await remove(change.connection, self._organisation, webhook_id):
                 raise NotFound(f"there is no webhook `{webhook_id}`")
             before = {} if known is None else {"url": known.url, "topics": list(known.topics)}
             await change.audit(webhook_id, before=before, reason=reason)
         await self.load()
 
-    def _mirror(self) -> None:
+    def mirror(self) -> None:
+        """Copy the webhooks to Redis, for the drain."""
         copy = [Webhook(id=one.id, url=one.url, topics=one.topics, secret=one.secret) for one in self._webhooks]
         self._redis.send(b"SET", WEBHOOKS, _encode(copy))

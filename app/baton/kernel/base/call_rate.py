@@ -1,7 +1,4 @@
-"""How many calls one user may make: the generic cell rate algorithm. In Redis `history.lua` counts; here its stand-in.
-
-It does not say what a refusal looks like: `baton.decide.service` does.
-"""
+"""Rate limit of one user's calls (GCRA), for while Redis (`history.lua`) is unavailable."""
 
 import time
 from collections import OrderedDict
@@ -9,14 +6,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 
-from baton.engine.call.principal import Principal
+from baton.rules.call.call import Principal
 
-MOST = 10_000
-"""Users whose calls a process counts while Redis is away."""
+MOST = 10_000  # maximum number of users counted per process while Redis is unavailable
 
 
 class CallRate:
-    """`per_minute` calls on average, of which `burst` may come at once; 0 a minute is no limit. Times are in ms."""
+    """Allow `per_minute` calls on average and `burst` at once. 0 per minute: no limit. Times are in ms."""
 
     def __init__(self, per_minute: int, burst: int, now_s: Callable[[], float] = time.monotonic) -> None:
         self.interval = 60_000 / per_minute if per_minute else 0.0
@@ -24,8 +20,8 @@ class CallRate:
         self._now_s = now_s
         self._due: OrderedDict[tuple[str, str], float] = OrderedDict()
 
-    def take(self, principal: Principal) -> int:
-        """Count a call in this process alone; gives how long the user has to wait, 0 for a call that may be made."""
+    def count(self, principal: Principal) -> int:
+        """Count a call in this process. Return the wait in ms, 0 if the call is allowed."""
         if not self.interval:
             return 0
         key, now = (principal.organisation, principal.user), self._now_s() * 1000
@@ -42,6 +38,6 @@ UNLIMITED = CallRate(0, 0)
 
 @lru_cache(maxsize=4_096)
 def rate_key(organisation: str, user: str) -> bytes:
-    """Name what counts a user's calls in Redis."""
+    """Return the Redis key of a user's call counter."""
     text = f"{len(organisation)}:{organisation}{user}"
-    return b"baton:rate:{%b}" % blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest().encode()
+    return b"{baton}:rate:{%b}" % blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest().encode()

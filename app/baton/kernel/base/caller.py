@@ -1,22 +1,23 @@
-"""Who asks, and from where."""
+"""The caller of a request and its environment."""
 
 from typing import Literal
 
 import msgspec
 
-from baton.engine.call.principal import Principal
+from baton.rules.call.call import Principal, SessionModels
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """One request's subject and surroundings.
+    """One request's subject and environment.
 
-    `project` and `root` are "" where the request does not say; `work_items` is None where it does not say.
-    `accepts_rewrites` are the tools, besides those that start agents, whose input this developer lets policies change.
-    `installed` are paths of the clients' settings and of Baton that are elsewhere than usual on this machine; `digests` and
-    `manifest` are those of the installed files as its shim finds them and as they were installed, `machine` is its name,
-    `client_version` the version of the agent client, where its environment tells.
-    `disabled` is the person's per-session override of everything, `mode_off` that of the orchestrator mode alone;
-    `on_failure` is the answer they want when no decision can be made.
+    Empty `project` or `root`, and `work_items` None: not given by the request.
+    `accepts_rewrites`: tools with input that policies may change, in addition to the tools that start agents.
+    `installed`: non-standard paths of Baton and of client settings. `digests` and `manifest`: hashes of the installed
+    files as found by the shim, and as installed. `machine`: the host name. `client_version`: the client's version, if
+    its environment has it. `ignored`: variables dropped by the shim because the client started without them.
+    `worktrees`: the repository's worktrees, as listed by git. `models`: the session's models, from the environment.
+    `disabled`: per-session override of everything. `mode_off`: override of the orchestrator mode alone. `on_failure`:
+    the answer if no decision is possible.
     """
 
     principal: Principal
@@ -30,7 +31,10 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str = ""
     accepts_rewrites: frozenset[str] = frozenset()
     installed: tuple[str, ...] = ()
+    worktrees: tuple[str, ...] = ()
+    models: SessionModels = SessionModels()
     digests: str = ""
     manifest: str = ""
     machine: str = ""
     client_version: str = ""
+    ignored: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Write to the database through its own driver: for a process that only inserts, SQLAlchemy takes long to import."""
+"""Write to the database through its driver: a process that only inserts avoids importing SQLAlchemy."""
 
 import asyncio
 import sqlite3
@@ -11,65 +11,65 @@ import msgspec
 if TYPE_CHECKING:
     import asyncpg
 
-BUSY_S = 1.0
-"""How long SQLite waits for another writer, in seconds."""
-PATIENCE_S = 5.0
-"""Longest wait for a Postgres connection, and for one statement, in seconds."""
+BUSY_S = 1.0  # SQLite's timeout for other writers, in seconds
+PATIENCE_S = 5.0  # timeout for a Postgres connection and for one statement, in seconds
 PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
 
 Dialect = Literal["sqlite", "postgresql"]
 Rows = Sequence[tuple[Any, ...]]
-Statements = Sequence[tuple[str, Rows]]
-"""Statements, each with the rows that it is executed for."""
+Statements = Sequence[tuple[str, Rows]]  # statements, each with its rows
 
 
 class Writes(NamedTuple):
-    """What one transaction writes: rows, and what follows from those that were not stored before.
+    """The content of one transaction: rows, and statements that depend on the new rows.
 
-    `insert` leaves a row alone that is stored already; the first column of `rows` is the key. SQLite executes it a row
-    at a time. Postgres takes an array a column and returns the keys of the new rows.
+    `insert` skips existing rows. The first column of `rows` is the key. SQLite runs it once per row. Postgres takes one
+    array per column and returns the keys of the new rows.
     """
 
     insert: str
     rows: Rows
-    beside: Callable[[Collection[str]], Statements]
-    """Returns the statements of the same transaction, given the keys of the rows that are new."""
-    updates: Statements = ()
-    """Statements that follow, each of which returns what identifies the rows that it changed."""
-    after: Callable[[Collection[str], Rows], Statements] = lambda *_: ()
-    """Returns the last statements, given the keys of the new rows and what the updates returned."""
+    beside: Callable[[Collection[str]], Statements]  # given the new keys, returns further statements
+    updates: Statements = ()  # statements that follow. Each returns the identifiers of its changed rows.
+    after: Callable[[Collection[str], Rows], Statements] = lambda *_: ()  # given new keys and results, the last ones
 
 
-_OF_THE_ROWS = frozenset({"22", "23"})
-"""Postgres's error classes that the content of a row causes: 22 data exception, 23 constraint violation."""
+_OF_THE_ROWS = frozenset({"22", "23"})  # errors by row content: 22 data exception, 23 constraint violation
 _TOO_LONG_FOR_AN_INDEX = "54000"
 
 
 class DriverTarget(msgspec.Struct, frozen=True):
-    """Where a driver connects to: the arguments of `sqlite3.connect` or of `asyncpg.connect`."""
+    """Arguments of `sqlite3.connect` or `asyncpg.connect`."""
 
     dialect: Dialect
     arguments: dict[str, Any]
 
 
 class DriverUnavailable(Exception):
-    """The database is away, locked or too slow; nothing was written, as far as can be told."""
+    """The database is unavailable, locked or too slow. As far as known, nothing was written."""
 
 
 class RowsRefused(Exception):
-    """The database does not take what is in the rows; nothing was written."""
+    """The database rejects the content of the rows. Nothing was written."""
+
+
+def said(error: Exception) -> str:
+    """Return a database error's cause in one line, without the internals of drivers."""
+    error = getattr(error, "orig", None) or error
+    text = (error.strerror or "" if isinstance(error, OSError) else "") or str(error)
+    text = text.splitlines()[0].partition("'>: ")[2] or text.splitlines()[0] if text else ""
+    if isinstance(error, TimeoutError) or not text:
+        return "it did not answer in time"
+    if "cannot switch to state" in text or "another operation" in text:
+        return "the connection broke"
+    return text[0].lower() + text[1:]
 
 
 class Driver(Protocol):
-    """One connection that writes."""
+    """One connection for writing."""
 
     async def write(self, writes: Writes) -> None:
-        """Write rows and what follows from them, all in one transaction.
-
-        Raises:
-            DriverUnavailable: If the database is away, locked, too slow, or lacks a table.
-            RowsRefused: If the content of a row is at fault.
-        """
+        """Write rows and their dependent statements in one transaction. Raise DriverUnavailable or RowsRefused."""
         ...
 
     async def close(self) -> None:
@@ -78,12 +78,12 @@ class Driver(Protocol):
 
 
 def driver(target: DriverTarget) -> Driver:
-    """Return the driver of a database. It connects when it first writes, and again after a failure."""
+    """Return the driver of a database. It connects at the first write, and again after a failure."""
     return SqliteDriver(target.arguments) if target.dialect == "sqlite" else PostgresDriver(target.arguments)
 
 
 class SqliteDriver:
-    """SQLite, in a thread of its own: a write may wait for other writers."""
+    """SQLite in its own thread, since a write may wait for other writers."""
 
     def __init__(self, arguments: dict[str, Any]) -> None:
         self._arguments = arguments
@@ -102,7 +102,7 @@ class SqliteDriver:
     def _write(self, writes: Writes) -> None:
         try:
             connection = self._connection or self._connect()
-            # A transaction that begins as a reader and then writes would fail at once where another one writes.
+            # A deferred transaction would fail at once on its first write if another writer is active.
             connection.execute("BEGIN IMMEDIATE")
             try:
                 new = [row[0] for row in writes.rows if connection.execute(writes.insert, row).rowcount == 1]
@@ -115,15 +115,16 @@ class SqliteDriver:
                     connection.executemany(statement, rows)
                 connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # a full disk has rolled it back already
+                    connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            # DatabaseError itself, and no kind of it: the file is damaged, or no database.
+            # A plain DatabaseError, not a subclass: the file is damaged or not a database.
             if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
                 self._close()
-                raise DriverUnavailable(str(error)) from error
+                raise DriverUnavailable(said(error)) from error
             raise RowsRefused(str(error)) from error
-        except (ValueError, OverflowError) as error:  # half a surrogate pair, a number of more than 64 bits
+        except (ValueError, OverflowError) as error:  # a lone surrogate, an integer of more than 64 bits
             raise RowsRefused(str(error)) from error
 
     def _connect(self) -> sqlite3.Connection:
@@ -143,7 +144,7 @@ class PostgresDriver:
     """Postgres, over one connection."""
 
     def __init__(self, arguments: dict[str, Any]) -> None:
-        # Names that SQLAlchemy gives to arguments of its own; asyncpg knows the cache by another one.
+        # SQLAlchemy's own arguments. asyncpg has another name for the cache size.
         theirs = {"prepared_statement_cache_size", "prepared_statement_name_func", "async_fallback"}
         self._arguments = {name: value for name, value in arguments.items() if name not in theirs}
         if "prepared_statement_cache_size" in arguments:
@@ -152,7 +153,7 @@ class PostgresDriver:
 
     async def write(self, writes: Writes) -> None:
         """Write; see `Driver`."""
-        import asyncpg  # noqa: PLC0415 - a server with SQLite needs none of it
+        import asyncpg  # noqa: PLC0415 - not needed with SQLite
 
         try:
             connection = self._connection
@@ -177,13 +178,13 @@ class PostgresDriver:
             if state[:2] in _OF_THE_ROWS or state == _TOO_LONG_FOR_AN_INDEX:
                 raise RowsRefused(str(error)) from error
             self._drop()
-            raise DriverUnavailable(str(error)) from error
+            raise DriverUnavailable(said(error)) from error
         except (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError) as error:
             self._drop()
-            raise DriverUnavailable(str(error) or type(error).__name__) from error
+            raise DriverUnavailable(said(error)) from error
 
     async def close(self) -> None:
-        """Close the connection, without waiting for a server that does not answer."""
+        """Close the connection, without waiting for an unresponsive server."""
         self._drop()
 
     def _drop(self) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong for a caller, with its status and stable code."""
+"""Errors of the API, with status and stable code."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class FieldError(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One field that was wrong: its name as a path, what was wrong, and what is allowed."""
+    """One invalid field: its path, the problem, and the allowed values."""
 
     field: str
     message: str
@@ -46,7 +46,7 @@ Code = Literal[
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The one shape of every error answer (RFC 9457, `application/problem+json`)."""
+    """The shape of every error response (RFC 9457, `application/problem+json`)."""
 
     type: str
     title: str
@@ -54,17 +54,15 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str
     detail: str
     errors: list[FieldError] = []
-    given: dict[str, Any] = {}
-    """What a refused spawn gave, and below what would have been allowed."""
+    given: dict[str, Any] = {}  # the values given by a refused spawn. `allowed` has the permitted ones.
     allowed: list[str] = []
 
 
-MOST_ERRORS = 100
-"""Wrong fields that one answer lists; nobody mends more at a time, and listing 60,000 takes seconds."""
+MOST_ERRORS = 100  # maximum number of invalid fields per response. Listing 60,000 would take seconds.
 
 
 class BatonError(Exception):
-    """An error that a caller can understand and mend."""
+    """An error with an explanation for the caller."""
 
     status = 400
     code: Code = "bad_request"
@@ -76,7 +74,7 @@ class BatonError(Exception):
         self.errors = list(errors)
 
     def problem(self) -> Problem:
-        """Return the error in the shape that is sent."""
+        """Return the error in its response shape."""
         more = len(self.errors) - MOST_ERRORS
         return Problem(
             type=f"urn:baton:problem:{self.code}",
@@ -96,7 +94,7 @@ class BadJSON(BatonError):
 
 
 class Invalid(BatonError):
-    """A field is missing, of a wrong type, or holds a value that is not allowed."""
+    """A field is missing, has a wrong type, or an invalid value."""
 
     status = 422
     code = "validation"
@@ -108,7 +106,7 @@ class Invalid(BatonError):
 
 
 class PoliciesRefused(BatonError):
-    """A policy layer that is not accepted; `errors` names each problem by `file:line`."""
+    """A policy layer was rejected. `errors` locates each problem by `file:line`."""
 
     status = 422
     code = "validation"
@@ -116,18 +114,18 @@ class PoliciesRefused(BatonError):
 
 
 class TooLongToFind(BatonError):
-    """A name or an id that the database cannot find again, for its length; nothing was changed."""
+    """A name or an id is too long for the database's indexes. Nothing was changed."""
 
     status = 422
     code = "validation"
     title = "a field is not valid"
 
     def __init__(self) -> None:
-        super().__init__("a name or an id is too long; at most 2,000 bytes can be found again")
+        super().__init__("a name or an id is too long; use at most 2,000 bytes")
 
 
 class GraphRefused(BatonError):
-    """A task graph that cannot be carried out; `errors` names each task that keeps it from that."""
+    """A task graph cannot run. `errors` lists the faulty tasks."""
 
     status = 422
     code = "validation"
@@ -135,7 +133,7 @@ class GraphRefused(BatonError):
 
 
 class TooLarge(BatonError):
-    """The body is larger than the endpoint takes."""
+    """The body exceeds the endpoint's limit."""
 
     status = 413
     code = "body_too_large"
@@ -143,7 +141,7 @@ class TooLarge(BatonError):
 
 
 class HeadTooLarge(BatonError):
-    """The request line and headers are larger, or more, than the server takes."""
+    """The request line and headers exceed the server's limits."""
 
     status = 431
     code = "head_too_large"
@@ -151,7 +149,7 @@ class HeadTooLarge(BatonError):
 
 
 class NotFound(BatonError):
-    """There is no such thing, or it is not the caller's."""
+    """The object does not exist, or belongs to someone else."""
 
     status = 404
     code = "not_found"
@@ -159,7 +157,7 @@ class NotFound(BatonError):
 
 
 class Unauthenticated(BatonError):
-    """No token, or one that is unknown, expired or revoked."""
+    """The token is missing, unknown, expired or revoked."""
 
     status = 401
     code = "unauthenticated"
@@ -171,7 +169,7 @@ class Unauthenticated(BatonError):
 
 
 class Forbidden(BatonError):
-    """The caller's role may never do this, whatever the object."""
+    """The caller's role does not permit this on any object."""
 
     status = 403
     code: Code = "forbidden"
@@ -179,14 +177,14 @@ class Forbidden(BatonError):
 
 
 class PersonRequired(Forbidden):
-    """The request has the credential of hooks and agents, and this weakens what guards against them."""
+    """The request has the credential of hooks and agents, and would weaken the rules for them."""
 
     code = "person_required"
     title = "this needs a person"
 
 
 class Conflict(BatonError):
-    """The thing is in a state in which this cannot be done."""
+    """The object's state does not permit this."""
 
     status = 409
     code: Code = "conflict"
@@ -194,9 +192,9 @@ class Conflict(BatonError):
 
 
 class SpawnRefused(BatonError):
-    """An agent that may not be started so; `code` says which check refused it, `given` and `allowed` why."""
+    """An agent must not be started like this. `code` names the failed check, `given` and `allowed` explain it."""
 
-    title = "this agent may not be started so"
+    title = "this agent must not be started like this"
 
     def __init__(
         self, code: Code, status: int, detail: str, *errors: FieldError, given: dict[str, Any], allowed: list[str]
@@ -208,25 +206,25 @@ class SpawnRefused(BatonError):
         self.allowed = allowed
 
     def problem(self) -> Problem:
-        """Return the error in the shape that is sent."""
+        """Return the error in its response shape."""
         return msgspec.structs.replace(super().problem(), given=self.given, allowed=self.allowed)
 
 
 class ParallelExecutionError(SpawnRefused):
-    """A task that is started before its wave, or too late after the first of its wave."""
+    """A task was started before its wave, or too late after the first task of its wave."""
 
     title = "ParallelExecutionError"
 
 
 class RunnerAway(Conflict):
-    """The machine that has to do it is out of touch."""
+    """The runner needed for this is out of contact."""
 
     code = "runner_away"
-    title = "the runner is not there"
+    title = "the runner is unavailable"
 
 
 class LeaseLost(BatonError):
-    """A runner speaks for a job that is its own no more; it must end the agent."""
+    """The runner has lost this job, and must end the agent."""
 
     status = 409
     code = "lease_lost"
@@ -234,7 +232,7 @@ class LeaseLost(BatonError):
 
 
 class PreconditionFailed(BatonError):
-    """`If-Match` names another version than the one that is stored; nothing was changed."""
+    """`If-Match` names another version than the stored one. Nothing was changed."""
 
     status = 412
     code = "precondition_failed"
@@ -242,7 +240,7 @@ class PreconditionFailed(BatonError):
 
 
 class RateLimited(BatonError):
-    """Too many requests; `Retry-After` says in how many seconds the next is served."""
+    """Too many requests. `Retry-After` gives the wait in seconds."""
 
     status = 429
     code = "rate_limited"
@@ -254,7 +252,7 @@ class RateLimited(BatonError):
 
 
 class UnknownClient(BatonError):
-    """No renderer speaks this client's dialect."""
+    """The client is unknown."""
 
     status = 404
     code = "unknown_client"
@@ -262,7 +260,7 @@ class UnknownClient(BatonError):
 
 
 class MethodNotAllowed(BatonError):
-    """The path exists, the method does not."""
+    """The path exists, but not with this method."""
 
     status = 405
     code = "method_not_allowed"
@@ -270,15 +268,15 @@ class MethodNotAllowed(BatonError):
 
 
 class ForbiddenHost(BatonError):
-    """The Host header names a host that this server does not answer for (DNS rebinding)."""
+    """The server does not serve this Host header (DNS rebinding)."""
 
     status = 403
     code = "forbidden_host"
-    title = "this server does not answer for that host"
+    title = "unknown host; see `BATON_ALLOWED_HOSTS`"
 
 
 class ForbiddenOrigin(BatonError):
-    """A page of another site posted this."""
+    """The request comes from a page of another site."""
 
     status = 403
     code = "forbidden_origin"
@@ -286,7 +284,7 @@ class ForbiddenOrigin(BatonError):
 
 
 class StoreUnavailable(BatonError):
-    """The database did not answer in time; nothing was changed."""
+    """The database did not answer in time. Nothing was changed."""
 
     status = 503
     code = "store_unavailable"
@@ -294,7 +292,7 @@ class StoreUnavailable(BatonError):
 
 
 class ProviderUnavailable(BatonError):
-    """The OpenID provider did not answer, or its answer was not one of a provider; nobody was signed in."""
+    """The OpenID provider is unavailable or its answer is invalid. Nobody was signed in."""
 
     status = 503
     code = "provider_unavailable"
@@ -302,11 +300,11 @@ class ProviderUnavailable(BatonError):
 
 
 class InternalError(BatonError):
-    """Something broke that the caller cannot mend; the log has it, the answer does not."""
+    """An internal failure. Details are only in the log."""
 
     status = 500
     code = "internal"
     title = "internal error"
 
     def __init__(self) -> None:
-        super().__init__("the server could not serve this request; its log says why")
+        super().__init__("the request failed; see the server's log")

@@ -1,4 +1,4 @@
-"""The folder of a server's state, which belongs to one server at a time."""
+"""The state folder of a server. Only one server may use it at a time."""
 
 import fcntl
 import os
@@ -7,29 +7,27 @@ from typing import TextIO
 
 
 class HomeInUse(Exception):
-    """Another server works on this folder."""
+    """Another server uses this folder."""
 
 
 class HomeLock:
-    """Holds the folder for this process; the system lets go of it when the process ends, however it ends."""
+    """Locks the folder for this process. The system releases the lock when the process ends."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._file: TextIO | None = None
 
-    def take(self) -> str:
-        """Take the folder, and create it where it is missing; gives the process that had it and never let go, or "".
+    def acquire(self) -> str:
+        """Lock the folder, created if missing. Return the id of a crashed previous owner, or "".
 
-        Raises:
-            HomeInUse: Another server has it.
-            ValueError: It is no folder, or none that this process may write to.
+        Raise HomeInUse if another server has locked it, or ValueError if it is not a writable folder.
         """
         try:
             self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = (self._home / "lock").open("a+")
         except OSError as error:
             why = (error.strerror or str(error)).lower()
-            raise ValueError(f"`BATON_HOME` is `{self._home}`, which cannot hold the server's state: {why}") from None
+            raise ValueError(f"`BATON_HOME` is `{self._home}`, unusable for the server's state: {why}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -49,7 +47,7 @@ class HomeLock:
         return before
 
     def release(self) -> None:
-        """Let go of the folder."""
+        """Unlock the folder."""
         if self._file is not None:
             self._file.truncate(0)
             self._file.close()

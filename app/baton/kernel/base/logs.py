@@ -1,7 +1,4 @@
-"""How log lines look: text, or JSON, each with the request's and the decision's id and without secrets.
-
-Every module logs through the standard library; what an answer costs is two ids set aside, a line is written for trouble.
-"""
+"""Log lines as text or JSON, with the ids of request and decision, and without secrets."""
 
 import json
 import logging
@@ -11,7 +8,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Literal
 
-from baton.engine.text.masking import WINDOW, mask_and_cut
+from baton.lib.text.masking import WINDOW, mask_and_cut
+from baton.lib.text.visible import visible
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 decision_id: ContextVar[str] = ContextVar("decision_id", default="")
@@ -19,12 +17,10 @@ decision_id: ContextVar[str] = ContextVar("decision_id", default="")
 log = logging.getLogger("baton")
 _style: Literal["text", "json"] = "text"
 _IDS = {"request_id": request_id, "decision_id": decision_id}
-_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(9), *range(11, 32), *range(127, 160))} | {10: "\n  "}
-"""Characters that a logged text may not hold: they could move a terminal's cursor, or look like another line of the log."""
 
 
 def ended(status: int | None) -> str:
-    """Describe how a process ended, from its exit status as `subprocess` returns it."""
+    """Describe how a process ended, from `subprocess`'s exit status."""
     if status is None:
         return "could not be started"
     if status >= 0:
@@ -34,7 +30,7 @@ def ended(status: int | None) -> str:
 
 
 def notice(text: str) -> None:
-    """Print a line on standard output for the person who started the server, or log it if the log is JSON."""
+    """Print a line for the operator on standard output, or log it if the log is JSON."""
     if _style == "json":
         log.info(text)
     else:
@@ -42,7 +38,7 @@ def notice(text: str) -> None:
 
 
 def problem(text: str) -> None:
-    """Report a problem on standard error, otherwise like `notice`."""
+    """Report a problem on standard error, or log it if the log is JSON."""
     if _style == "json":
         log.error(text)
     else:
@@ -50,19 +46,19 @@ def problem(text: str) -> None:
 
 
 def configure(level: str, style: Literal["text", "json"]) -> None:
-    """Write this process's log to standard error, from `level` on; uvicorn's and alembic's from warnings on."""
+    """Log to standard error, from `level` on; chatty libraries from warnings on."""
     global _style  # noqa: PLW0603 - a process has one log
     _style = style
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line(style))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # Drivers would log each statement with the texts in it.
+    # Drivers would log each statement with its values.
     for chatty in ("aiosqlite", "alembic", "asyncpg", "sqlalchemy", "uvicorn", "watchfiles"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
 class _Line(logging.Formatter):
-    """Writes a record as one line of text, or as a JSON object, without secrets; a traceback follows the text."""
+    """Formats a record as one line of text or a JSON object, without secrets. A traceback follows the text."""
 
     def __init__(self, style: Literal["text", "json"]) -> None:
         super().__init__()
@@ -82,7 +78,8 @@ class _Line(logging.Formatter):
         line = {key: mask_and_cut(value, WINDOW) for key, value in line.items()}
         if self._as_json:
             return json.dumps(line)
-        event = line["event"].translate(_CONTROLS)
+        line = {key: visible(value) for key, value in line.items()}
+        event = line["event"].replace("\n", "\n  ")  # a message must not imitate another log line
         text = f"{line['timestamp']} {line['level'].upper()} {line['logger']}: {event}"
         text += "".join(f" {name}={line[name]}" for name in ids)
         return f"{text}\n{line['exception']}" if "exception" in line else text

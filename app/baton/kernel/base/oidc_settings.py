@@ -1,4 +1,4 @@
-"""The settings of signing in with an OpenID provider: a group of `Settings` that only the room of people reads."""
+"""OpenID Connect settings: a group of `Settings`, read only by the people room."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -8,39 +8,38 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-"""Hosts whose issuer may do without TLS: nothing leaves the machine."""
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})  # issuers without TLS: traffic stays on the machine
 
 
 class OidcSettings(BaseSettings):
-    """Where people's accounts are, and how an account names a user."""
+    """The OpenID provider, and the mapping from accounts to users."""
 
     oidc_issuer: str = Field(
         "",
-        description="URL of the OpenID provider whose accounts sign people in to the console, exactly as the provider names"
-        " itself, such as `https://login.acme.example/realms/staff`. Empty for none; needs tokens (`BATON_AUTH`).",
+        description="URL of the OpenID provider for signing in to the console, exactly as in its own metadata, such"
+        " as `https://login.acme.example/realms/staff`. Requires tokens (`BATON_AUTH`). Empty: none.",
     )
-    oidc_client_id: str = Field("", max_length=500, description="Client id that the provider gave this server.")
+    oidc_client_id: str = Field("", max_length=500, description="Client id of this server at the provider.")
     oidc_client_secret: SecretStr = Field(
-        SecretStr(""), description="Client secret, never logged; empty for a client without one."
+        SecretStr(""), description="Client secret. Never logged. Empty for a public client."
     )
     oidc_client_secret_file: Path | None = Field(
-        None, description="File that holds the client secret, in the place of `BATON_OIDC_CLIENT_SECRET`."
+        None, description="File with the client secret, instead of `BATON_OIDC_CLIENT_SECRET`."
     )
     oidc_name: str = Field(
-        "", max_length=100, description="What people call the provider: `Sign in with …`; the issuer's host."
+        "", max_length=100, description="Display name of the provider: `Sign in with …`. Default: the issuer's host."
     )
     oidc_user_claim: str = Field(
         "preferred_username",
         pattern=r"^[A-Za-z0-9_.:/-]{1,200}$",
-        description="Claim of the ID token that names the user; `email` counts only where the provider has verified it.",
+        description="Claim of the ID token with the user name. `email` requires verification by the provider.",
     )
     oidc_domain: str = Field(
         "",
         max_length=253,
         pattern=r"^[A-Za-z0-9.-]*$",
-        description="Domain of the accounts' names: with `acme.example`, `ada@acme.example` is the user `ada`, and names of"
-        " other domains are refused. Empty takes names whole.",
+        description="Domain of the account names: with `acme.example`, `ada@acme.example` is the user `ada`, and"
+        " other domains are refused. Empty: whole names.",
     )
 
     @property
@@ -50,15 +49,11 @@ class OidcSettings(BaseSettings):
 
     @property
     def oidc_shown_name(self) -> str:
-        """What the button of the sign-in page says."""
+        """The provider's name on the sign-in button."""
         return self.oidc_name or urlsplit(self.oidc_issuer).hostname or ""
 
     def read_oidc_client_secret(self) -> str:
-        """Return the client secret, "" for none.
-
-        Raises:
-            ValueError: The file cannot be read or is empty.
-        """
+        """Return the client secret, or "". Raise ValueError if the file is unreadable or empty."""
         if self.oidc_client_secret_file is None:
             return self.oidc_client_secret.get_secret_value()
         try:
@@ -79,19 +74,19 @@ class OidcSettings(BaseSettings):
         except ValueError:
             raise ValueError("must be a URL") from None
         if value and not (host and (parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK))):
-            raise ValueError("must be an `https://` URL; `http://` is for a provider on this machine")
+            raise ValueError("must be an `https://` URL; `http://` is only allowed for a provider on this machine")
         if parts.query or parts.fragment or "@" in parts.netloc or " " in value:
             raise ValueError("must be a URL without user, query and fragment")
         return value
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        """Refuse settings of which one is of no use without another."""
+        """Refuse settings that lack the others they need."""
         given = self.model_fields_set
         if not self.oidc_issuer:
             alone = sorted(name for name in given if name.startswith("oidc_") and getattr(self, name))
             if alone:
-                raise ValueError(f"BATON_{alone[0].upper()} is of no use without BATON_OIDC_ISSUER")
+                raise ValueError(f"BATON_{alone[0].upper()} requires BATON_OIDC_ISSUER")
             return self
         if not self.auth_on:
             raise ValueError(

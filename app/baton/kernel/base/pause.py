@@ -1,7 +1,9 @@
-"""Waiting that ends early when the server stops."""
+"""Pauses that end early when the server stops."""
 
 import asyncio
 import contextlib
+import logging
+from collections.abc import Callable, Coroutine
 
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:
@@ -9,3 +11,20 @@ async def pause(stop: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stop.wait()
+
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 1.0  # pause before failed work restarts, in seconds
+
+
+async def keep_up(work: Callable[[asyncio.Event], Coroutine[None, None, None]], stop: asyncio.Event) -> None:
+    """Run work until `stop` is set or the work returns. Log failures and restart it."""
+    while not stop.is_set():
+        try:
+            await work(stop)
+        except Exception:
+            log.exception("`%s` failed; it is restarted", work.__qualname__)
+            await pause(stop, AGAIN_S)
+        else:
+            return

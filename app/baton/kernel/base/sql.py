@@ -1,33 +1,30 @@
-"""The way to SQL: one engine for SQLite or Postgres, and its failures as one error."""
+"""SQL access: one engine for SQLite or Postgres, and one error for their failures."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any, cast
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, cast, get_args, get_origin
 
 import msgspec
-from sqlalchemy import DateTime, Dialect, Table, event, text
+from sqlalchemy import JSON, Boolean, Column, DateTime, Dialect, Float, Integer, String, Table, event, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from baton.engine.text.masking import mask
-from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget
-from baton.kernel.base.errors import TooLongToFind
+from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget, said
+from baton.kernel.base.errors import StoreUnavailable, TooLongToFind
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.storable import storable
+from baton.lib.text.masking import mask
 
-LARGEST_BATCH = 250
-"""Rows that one transaction removes: more would hold up those who store decisions."""
-PING_S = 0.5
-"""Longest wait of a ping, in seconds."""
+LARGEST_BATCH = 250  # maximum number of rows deleted per transaction. More would delay the storing of decisions.
 
-_TOO_LONG = "54000"
-"""Postgres's state for a row that an index has no room for."""
+_TOO_LONG = "54000"  # Postgres's SQLSTATE for a value too long for its index
 _DRIVERS = {
     "postgres": "postgresql+asyncpg",
     "postgresql": "postgresql+asyncpg",
@@ -37,24 +34,42 @@ _DRIVERS = {
 }
 
 _OPTIONS: dict[str, Any] = {
-    "hide_parameters": True,  # what people's records say has no place in a log
+    "hide_parameters": True,  # personal data must not be logged
     "json_serializer": lambda value: msgspec.json.encode(value).decode(),
     "json_deserializer": msgspec.json.decode,
 }
 
 
 class DatabaseUnavailable(Exception):
-    """The database is away, locked or too slow; the transaction did not happen, as far as can be told."""
+    """The database is unavailable, locked or too slow. As far as known, the transaction was rolled back."""
+
+    def __init__(self, cause: str, place: str = "") -> None:
+        super().__init__(f"the database{place and f' `{place}`'} is unavailable: {cause}")
+        self.cause = cause
+
+
+class StoreErrors:
+    """Converts DatabaseUnavailable within a block into StoreUnavailable, with a detail for the caller."""
+
+    def __init__(self, detail: str) -> None:
+        self._detail = detail
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _stack: object) -> None:
+        if isinstance(error, DatabaseUnavailable):
+            raise StoreUnavailable(self._detail) from None
 
 
 class UTCDateTime(TypeDecorator[datetime]):
-    """A moment: timezone-aware in Python on both databases, stored in UTC. A naive one is refused."""
+    """An aware datetime, stored in UTC on both databases. Naive ones are refused."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Convert to UTC; SQLite compares moments as text, so all must be of one zone."""
+        """Convert to UTC. SQLite compares timestamps as strings, so all need one zone."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -63,19 +78,37 @@ class UTCDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Add the timezone that SQLite does not store."""
+        """Add the timezone omitted by SQLite."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def row_of(struct: msgspec.Struct, masked: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return a struct as a row: a column a field, texts storable, tuples as lists; secrets in free texts masked.
+_COLUMN_TYPES: dict[Any, TypeEngine[Any]] = {
+    str: String(),
+    int: Integer(),
+    bool: Boolean(),
+    float: Float(),
+    datetime: UTCDateTime(),
+}  # column types by field type; a Literal is a string. All other fields are JSON.
 
-    Args:
-        struct: The row's values.
-        masked: The fields that hold free text.
-    """
+
+def columns_of(struct: type[msgspec.Struct]) -> Iterator[Column[Any]]:
+    """Yield one column per field of a struct. The field `id` is the primary key."""
+    for field in msgspec.structs.fields(struct):
+        kind, nullable = field.type, isinstance(field.type, UnionType)
+        if nullable:
+            (kind,) = (one for one in get_args(kind) if one is not NoneType)
+        column_type = _COLUMN_TYPES.get(str if get_origin(kind) is Literal else kind, JSON(none_as_null=True))
+        column: Column[Any] = Column(column_type, primary_key=field.name == "id", nullable=nullable)
+        # Set the name afterwards, like SQLModel: `Column` converts a name to a subclass of `str`, and msgspec does not
+        # accept that as a field name in rows.
+        column.name = column.key = field.name
+        yield column
+
+
+def row_of(struct: msgspec.Struct, masked: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return a struct as a row of storable values. Tuples become lists; secrets in the `masked` fields are masked."""
     row: dict[str, Any] = {
         name: storable(value) if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
         for name, value in msgspec.structs.asdict(struct).items()
@@ -84,20 +117,16 @@ def row_of(struct: msgspec.Struct, masked: tuple[str, ...] = ()) -> dict[str, An
 
 
 def insert_into(dialect: str, table: Table) -> sqlite.Insert:
-    """Begin an insert that can say what is done on a conflict, which each database has in a class of its own."""
+    """Return an insert that supports conflict clauses. Each database has its own class for it."""
     if dialect == "sqlite":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a server on SQLite needs nothing of it
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - not needed with SQLite
 
     return cast("sqlite.Insert", postgresql.insert(table))
 
 
 def database_url(settings: Settings) -> URL:
-    """Name the database of these settings, with the asynchronous driver.
-
-    Raises:
-        ValueError: The URL names a database that is neither Postgres nor SQLite.
-    """
+    """Return the database's URL, with the asynchronous driver. Raise ValueError for an unsupported database."""
     if not settings.database_url:
         return URL.create("sqlite+aiosqlite", database=str(settings.home / "baton.db"))
     url = make_url(settings.database_url)
@@ -111,18 +140,19 @@ def database_url(settings: Settings) -> URL:
 
 
 def driver_target(url: URL) -> DriverTarget:
-    """Return where a driver of its own, without SQLAlchemy, connects to the database of a URL."""
+    """Return the connection arguments of a URL for a driver without SQLAlchemy."""
     if url.get_backend_name() == "sqlite":
         return DriverTarget("sqlite", {"database": url.database})
     return DriverTarget("postgresql", dict(url.get_dialect()().create_connect_args(url)[1]))
 
 
 class Database:
-    """One database with its connections. Tables and queries stand in the files of their features."""
+    """One database with its connections. Features define their own tables and queries."""
 
     def __init__(self, settings: Settings) -> None:
         url = database_url(settings)
         self.dialect = url.get_backend_name()
+        self.place = mask(settings.database_url) or str(url.database)  # without the password
         if self.dialect == "sqlite":
             self.engine = _sqlite(url)
         else:
@@ -138,44 +168,36 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """Open a transaction, committed at the end of the block, and yield its connection.
+        """Open a transaction, commit it at the end of the block, and yield its connection.
 
-        Raises:
-            DatabaseUnavailable: The database is away, locked or too slow.
-            TooLongToFind: A text that is looked for is longer than Postgres's indexes take.
+        Raise DatabaseUnavailable, or TooLongToFind if a value exceeds the size limit of Postgres's indexes.
         """
         try:
             async with self.engine.begin() as connection:
                 yield connection
         except (OperationalError, InterfaceError, PoolTimeout, TimeoutError, OSError) as error:
-            raise DatabaseUnavailable(_said(error)) from error
+            raise DatabaseUnavailable(said(error), self.place) from error
         except DBAPIError as error:
-            # Postgres's classes: 08 connection, 53 resources, 55 locks, 57 operator, 58 system.
-            if error.connection_invalidated or _state(error)[:2] in {"08", "53", "55", "57", "58"}:
-                raise DatabaseUnavailable(_said(error)) from error
-            if self.dialect == "sqlite" and type(error) is DatabaseError:  # the file is damaged, or no database
-                raise DatabaseUnavailable(_said(error)) from error
+            # Postgres's classes: 08 connection, 53 resources, 55 locks, 57 operator, 58 system; 25006 is read-only.
+            is_away = error.connection_invalidated or _state(error)[:2] in {"08", "53", "55", "57", "58"}
+            # A SQLite file that is damaged, or not a database.
+            if is_away or _state(error) == "25006" or (self.dialect == "sqlite" and type(error) is DatabaseError):
+                raise DatabaseUnavailable(said(error), self.place) from error
             if _state(error) == _TOO_LONG:
                 raise TooLongToFind from error
             raise
 
-    async def ping(self) -> bool:
-        """Return whether the database answers within half a second."""
-        try:
-            async with asyncio.timeout(PING_S), self.transaction() as connection:
-                await connection.execute(text("SELECT 1"))
-        except (DatabaseUnavailable, DBAPIError, TimeoutError):
-            return False
-        return True
+    async def look(self) -> tuple[datetime | None, bool]:
+        """Return Postgres's time (None for SQLite), and whether it refuses writes. Raise DatabaseUnavailable."""
+        of_postgres = "SELECT clock_timestamp(), current_setting('transaction_read_only') = 'on'"
+        async with self.transaction() as connection:
+            query = text("SELECT NULL, 0" if self.dialect == "sqlite" else of_postgres)
+            now, is_read_only = (await connection.execute(query)).one()
+        return now, bool(is_read_only)
 
     async def close(self) -> None:
         """Close all connections."""
         await self.engine.dispose()
-
-
-def _said(error: Exception) -> str:
-    """Return the database's own words: SQLAlchemy adds the statement and a link."""
-    return str(getattr(error, "orig", None) or error)
 
 
 def _state(error: DBAPIError) -> str:
@@ -187,6 +209,9 @@ def _sqlite(url: URL) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "connect")
     def _prepare(connection: Any, _: object) -> None:
+        for end in ("", "-wal", "-shm"):  # a new WAL file inherits its database's mode
+            with suppress(OSError):
+                Path(f"{url.database}{end}").chmod(0o600)
         cursor = connection.cursor()
         for pragma in PRAGMAS:
             cursor.execute(f"PRAGMA {pragma}")

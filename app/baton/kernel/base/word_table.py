@@ -1,8 +1,4 @@
-"""The static table of word vectors that the `wordllama` wheel brings, read in place; nothing is ever downloaded.
-
-Only two files of the wheel are used, not its code, which would copy the table into memory: mapped from disk, all
-processes of a machine share its 16 MB.
-"""
+"""The word vectors of the `wordllama` wheel, without its code: memory-mapped, so that processes share its 16 MB."""
 
 import importlib.util
 import json
@@ -15,8 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 DIMENSIONS = 256
-REMEMBERED = 10_000
-"""Words whose vectors are remembered: some eleven megabytes."""
+REMEMBERED = 10_000  # maximum number of cached word vectors: about eleven megabytes
 LONGEST_WORD = 40
 _PACKAGE = "wordllama"
 _TABLE = "weights/l2_supercat_256.safetensors"
@@ -25,18 +20,14 @@ _TENSOR = "embedding.weight"
 
 
 class WordTableMissing(Exception):
-    """The table is not installed, or has another format; the text says which file."""
+    """The table is not installed or has another format. The message names the file."""
 
 
 class WordTable:
-    """Turns texts into vectors: the mean of their tokens' rows."""
+    """Converts strings to vectors: the mean of their tokens' rows."""
 
     def __init__(self, folder: Path) -> None:
-        """Map the table of an installed wheel.
-
-        Raises:
-            WordTableMissing: If a file is not there or cannot be read.
-        """
+        """Map the table of an installed wheel. Raise WordTableMissing if a file is missing or unreadable."""
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
             self._rows = _map(folder / _TABLE)
@@ -47,7 +38,7 @@ class WordTable:
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Return a text's vector: `DIMENSIONS` numbers, of length 1, or all zeros for a text without a token."""
+        """Return a string's vector: `DIMENSIONS` numbers of length 1, or zeros without a token."""
         known = self._known
         sums = [found if (found := known.get(word)) is not None else self._sum(word) for word in text.split()]
         if not sums:
@@ -57,7 +48,7 @@ class WordTable:
         return total / np.float32(length) if length else total
 
     def _sum(self, word: str) -> NDArray[np.float32]:
-        """Add up the rows of a word's tokens. Words can be taken one by one: no token of this vocabulary spans a space."""
+        """Add up the rows of a word's tokens. No token of this vocabulary spans a space, so words are independent."""
         ids = self._tokenizer.encode(word, add_special_tokens=False).ids
         total: NDArray[np.float32] = self._rows[ids].sum(axis=0, dtype=np.float32)
         if len(word) <= LONGEST_WORD:
@@ -69,16 +60,12 @@ class WordTable:
 
 @cache
 def shared() -> WordTable:
-    """Return the process's one table, read at the first call. Raise WordTableMissing if it is not installed."""
+    """Return the process's table, loaded at the first call. Raise WordTableMissing if it is not installed."""
     return find()
 
 
 def find() -> WordTable:
-    """Read the table of the wheel that is installed.
-
-    Raises:
-        WordTableMissing: If it is not installed.
-    """
+    """Load the table of the installed wheel. Raise WordTableMissing if the wheel is not installed."""
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
         raise WordTableMissing(f"the package `{_PACKAGE}` is not installed")
@@ -86,7 +73,7 @@ def find() -> WordTable:
 
 
 def _map(path: Path) -> NDArray[np.float16]:
-    """Map the one tensor of a safetensors file: eight bytes of a header's length, the header, the rows."""
+    """Map the only tensor of a safetensors file: header length (8 bytes), header, rows."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(min(length, 1 << 20)))[_TENSOR]

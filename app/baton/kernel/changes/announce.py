@@ -1,26 +1,33 @@
-"""Tells every process of the team server what shared state has changed."""
+"""Notifies every process of the team server of changes to shared state."""
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import ClassVar
 
-from baton.engine.call.principal import Principal
+from sqlalchemy import Table, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+
 from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable, UTCDateTime, insert_into
 from baton.kernel.changes import numbers as store
-from baton.kernel.changes.write import Change, write
+from baton.kernel.changes.write import SqlChange, write
 from baton.kernel.redis.client import Redis
 from baton.kernel.redis.listener import listen
+from baton.rules.call.call import Principal
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.5
-"""How often SQL is asked for changes that no message told of, in seconds."""
+NET_S = 1.0
+"""How often SQL is asked for changes without Redis, and with it: a server may die before it notifies. In seconds."""
 
 
 class Changes:
-    """Reloads what another process has changed: told by Redis at once, and by SQL within a second."""
+    """Reloads what another process has changed: notified by Redis, and found in SQL without it."""
 
     def __init__(self, redis: Redis, database: Database, organisation: str) -> None:
         self._redis = redis
@@ -30,18 +37,16 @@ class Changes:
         self._reload_some: dict[str, Callable[[list[str]], Awaitable[None]]] = {}
         self._seen: dict[str, int] = {}
         self._told = asyncio.Event()
+        self._pause_s = POLL_S
         self._turns: dict[str, asyncio.Lock] = {}
 
     @property
     def channel(self) -> str:
-        """The channel that changes are told on."""
+        """The Redis channel of change notifications."""
         return f"baton:changed:{self._organisation}"
 
     def turn(self, kind: str) -> asyncio.Lock:
-        """Return the lock of a kind, to be held while it is read from SQL and put into memory.
-
-        Otherwise a read that began before a change could overwrite what a later one has put there.
-        """
+        """Return a kind's lock, held while SQL is loaded into memory: an older read must not overwrite a newer one."""
         return self._turns.setdefault(kind, asyncio.Lock())
 
     def on(
@@ -50,38 +55,34 @@ class Changes:
         reload: Callable[[], Awaitable[None]],
         some: Callable[[list[str]], Awaitable[None]] | None = None,
     ) -> None:
-        """Register what reads a kind of state again when it has changed: all of it, or only the objects that it is given."""
+        """Register the reload of a kind of state: of all of it, and optionally of some objects."""
         self._reloads[kind] = reload
         if some is not None:
             self._reload_some[kind] = some
 
     def seen(self, kind: str) -> int | None:
-        """Return the number of the latest change of a kind that this process has read, None before the first look."""
+        """Return the number of the latest change read by this process, or None before the first poll."""
         return self._seen.get(kind)
 
     @contextlib.asynccontextmanager
-    async def write(self, kind: str, principal: Principal, action: str) -> AsyncIterator[Change]:
-        """Change shared state: store it, audit it, tell the other processes, and read it again in this one.
+    async def write(self, kind: str, principal: Principal, action: str) -> AsyncIterator[SqlChange]:
+        """Change shared state: store it, audit it, notify the other processes, reload it here.
 
-        The block stores and audits within the change's transaction; `kernel.changes.write` describes the arguments.
-
-        Raises:
-            StoreUnavailable: The database is away; nothing was changed.
-            RuntimeError: The block ended without an audit entry; nothing was changed.
+        See `kernel.changes.write` for the arguments. Raise StoreUnavailable, or RuntimeError without an audit entry;
+        nothing was changed then.
         """
         try:
             async with write(self._database, kind, principal, action) as change:
                 yield change
         except DatabaseUnavailable:
-            raise StoreUnavailable("the database is away; nothing was changed, try again") from None
+            raise StoreUnavailable("the database is unavailable; nothing was changed, try again") from None
         for changed in change.kinds:
             self.announce(changed)
-            # The change is stored: whatever fails now must not make it look as if it had not been.
-            # `catch_up` reads it later, as in every other process.
+            # The change is stored. A later failure must not suggest otherwise: `catch_up` reloads it later.
             try:
                 await self._reload(changed)
             except DatabaseUnavailable:
-                log.warning("%s changed, and could not be read again yet: the database is away", changed)
+                log.warning("%s changed, and could not be read again yet: the database is unavailable", changed)
             except Exception:
                 log.exception("changed %s could not be read again", changed)
 
@@ -91,7 +92,7 @@ class Changes:
             await self._read_again(kind, number)
 
     async def _read_again(self, kind: str, number: int) -> None:
-        """Bring a kind up to a number: by the objects that changed since, or whole where they are not known."""
+        """Reload a kind up to a number: only the changed objects if they are known."""
         some, seen = self._reload_some.get(kind), self._seen.get(kind)
         objects = None
         if some is not None and seen is not None:
@@ -101,11 +102,11 @@ class Changes:
             await self._reloads[kind]()
         else:
             await some(objects)
-        # Only now: until then a change by this process must not take memory for up to date.
+        # Set last: until now, this process must not treat its memory as current.
         self._seen[kind] = max(number, self._seen.get(kind, 0))
 
     def announce(self, kind: str) -> None:
-        """Publish to the other processes that a change was stored; while Redis is down they find it by polling SQL."""
+        """Publish a stored change to the other processes. Without Redis they find it by polling SQL."""
         self._redis.send(b"PUBLISH", self.channel, kind)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -113,7 +114,7 @@ class Changes:
 
         Every kind must be registered before.
         """
-        listening = asyncio.create_task(listen(self._redis.url, self.channel, self.wake))
+        listening = asyncio.create_task(listen(self._redis.url, self.channel, self.wake, self._lose))
         try:
             while not stop.is_set():
                 self._told.clear()
@@ -129,15 +130,20 @@ class Changes:
 
     def wake(self, _message: bytes = b"") -> None:
         """Look for changes at once: a message came, or a connection was made."""
+        self._pause_s = NET_S
+        self._told.set()
+
+    def _lose(self) -> None:
+        self._pause_s = POLL_S
         self._told.set()
 
     async def catch_up(self) -> None:
-        """Read again whatever SQL says has changed."""
+        """Reload everything that changed in SQL."""
         try:
             numbers = await store.numbers(self._database, self._organisation)
         except DatabaseUnavailable:
             return
-        for kind in list(self._reloads):  # more may be added while one is read
+        for kind in list(self._reloads):  # a reload may register more
             number = numbers.get(kind, 0)
             if number > self._seen.get(kind, 0):
                 try:
@@ -148,13 +154,46 @@ class Changes:
                     log.exception("changed %s could not be read again", kind)
                     self._seen[kind] = number
             else:
-                self._seen.setdefault(kind, number)  # nothing of it has ever changed
+                self._seen.setdefault(kind, number)  # it has never changed
 
     async def _wait(self, stop: asyncio.Event) -> None:
-        """Wait for a message, for the end, or for the next look."""
         waits = [asyncio.ensure_future(event.wait()) for event in (self._told, stop)]
         try:
-            await asyncio.wait(waits, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waits, timeout=self._pause_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
+
+
+# Leadership between servers: a table of work done by one server at a time.
+
+
+class LeadershipRow(SQLModel, table=True):
+    """One piece of work and the end of a server's leadership of it. The table keeps an older name."""
+
+    __tablename__ = "leases"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    work: str = Field(primary_key=True)
+    until: datetime = Field(sa_type=UTCDateTime)
+
+
+_leadership = LeadershipRow.__table__
+
+
+async def take(database: Database, organisation: str, work: str, now: datetime, period: timedelta) -> bool:
+    """Lead a piece of work for a period. Return False if another server leads it."""
+    insert = insert_into(database.dialect, _leadership).values(organisation=organisation, work=work, until=now + period)
+    taken = insert.on_conflict_do_update(
+        index_elements=["organisation", "work"], set_={"until": now + period}, where=_leadership.c.until <= now
+    )
+    async with database.transaction() as connection:
+        return bool((await connection.execute(taken)).rowcount == 1)
+
+
+async def until(connection: AsyncConnection, organisation: str, work: str) -> datetime | None:
+    """Return the end of the current or last leadership of a piece of work, or None."""
+    query = select(_leadership.c.until).where(_leadership.c.organisation == organisation, _leadership.c.work == work)
+    found: datetime | None = (await connection.execute(query)).scalar()
+    return found

@@ -1,4 +1,4 @@
-"""The table of changes that people made, and its queries."""
+"""The audit table and its queries."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,14 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
-from baton.engine.call.principal import Principal
-from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base.sql import Database, UTCDateTime
 from baton.kernel.base.storable import storable
+from baton.lib.text.masking import mask, mask_json
+from baton.rules.call.call import Principal
 
 
 class AuditRow(SQLModel, table=True):
-    """One change: who, when, what, from what to what, why."""
+    """One change: time, actor, action, before, after, reason."""
 
     __tablename__ = "audit"
     __table_args__ = (Index("ix_audit_organisation", "organisation", "id"),)
@@ -40,7 +40,7 @@ _audit = AuditRow.__table__
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One change. `kind` and `object` name what changed; `before` and `after` are empty where there was nothing."""
+    """One change. `before` and `after` are empty if nothing existed or nothing remains."""
 
     id: str
     at: datetime
@@ -65,7 +65,7 @@ async def add(
     after: Mapping[str, Any] | None = None,
     reason: str = "",
 ) -> None:
-    """Write an entry in the transaction of the change itself; secrets in its texts are masked."""
+    """Add an entry in the change's own transaction. Secrets are masked."""
     await connection.execute(
         insert(_audit).values(
             id=str(uuid7()),
@@ -95,10 +95,7 @@ async def find(
     before_id: str = "",
     limit: int = 50,
 ) -> list[AuditEntry]:
-    """Find entries, newest first; `before_id` continues after the last entry of the page before.
-
-    `since` is included, `until` is not.
-    """
+    """Find entries, newest first, from `since` to before `until`. `before_id` is the previous page's last entry."""
     query = select(_audit).where(_audit.c.organisation == organisation).order_by(_audit.c.id.desc()).limit(limit)
     for column, value in (("kind", kind), ("object", object), ("actor", actor)):
         if value:

@@ -1,4 +1,4 @@
-"""The tables that count changes of shared state by kind and name what changed, so that every process reads that again."""
+"""Tables of changes to shared state: a counter per kind, and the changed objects."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -11,7 +11,7 @@ from baton.kernel.base.sql import Database, insert_into
 
 
 class ChangeRow(SQLModel, table=True):
-    """How often a kind of state has changed."""
+    """The number of changes of one kind of state."""
 
     __tablename__ = "changes"
     __table__: ClassVar[Table]
@@ -22,7 +22,7 @@ class ChangeRow(SQLModel, table=True):
 
 
 class ChangedObjectRow(SQLModel, table=True):
-    """One object that a change concerned, such as a setting by its key; kinds that are small name none."""
+    """One object of a change, such as a setting's key. Small kinds list no objects."""
 
     __tablename__ = "changed_objects"
     __table__: ClassVar[Table]
@@ -34,17 +34,15 @@ class ChangedObjectRow(SQLModel, table=True):
     object: str
 
 
-MOST_CHANGES = 1_000
-"""Changes of a kind whose objects are known; a process that has missed more reads the whole kind."""
-_NOTHING = ""
-"""Stands for the objects of a change that concerned none."""
+MOST_CHANGES = 1_000  # changes per kind with known objects. After more, the whole kind is reloaded.
+_NOTHING = ""  # placeholder for a change without objects
 
 _changes = ChangeRow.__table__
 _objects = ChangedObjectRow.__table__
 
 
 async def raise_number(connection: AsyncConnection, organisation: str, kind: str) -> int:
-    """Count a change, in the transaction of the change itself; return its number."""
+    """Count a change in its own transaction. Return its number."""
     first = insert_into(connection.dialect.name, _changes).values(organisation=organisation, kind=kind, number=1)
     raised = first.on_conflict_do_update(
         index_elements=["organisation", "kind"], set_={"number": _changes.c.number + 1}
@@ -55,7 +53,7 @@ async def raise_number(connection: AsyncConnection, organisation: str, kind: str
 async def name_objects(
     connection: AsyncConnection, organisation: str, kind: str, number: int, objects: Sequence[str]
 ) -> None:
-    """Store what a change concerns, which may be nothing, and forget that of very old ones."""
+    """Store the objects of a change, possibly none, and delete those of old changes."""
     rows = [
         {"organisation": organisation, "kind": kind, "number": number, "part": part, "object": one}
         for part, one in enumerate(objects or [_NOTHING])
@@ -70,12 +68,12 @@ async def name_objects(
 async def objects_since(
     connection: AsyncConnection, organisation: str, kind: str, seen: int, number: int
 ) -> list[str] | None:
-    """Return what the changes after one number and up to another concern, None where that is not known of each."""
+    """Return the objects of the changes after `seen` up to `number`, or None if some are unknown."""
     if number - seen > MOST_CHANGES:
         return None
     query = select(_objects.c.number, _objects.c.object).where(
         _objects.c.organisation == organisation, _objects.c.kind == kind, _objects.c.number > seen,
-        _objects.c.number <= number,
+        _objects.c.number <= number
     )  # fmt: skip
     rows = (await connection.execute(query)).all()
     known = {row.number for row in rows}
@@ -84,7 +82,7 @@ async def objects_since(
 
 
 async def numbers(database: Database, organisation: str) -> dict[str, int]:
-    """Read all counts of an organisation."""
+    """Read all counters of an organisation."""
     query = select(_changes.c.kind, _changes.c.number).where(_changes.c.organisation == organisation)
     async with database.transaction() as connection:
         return {row[0]: row[1] for row in (await connection.execute(query)).all()}

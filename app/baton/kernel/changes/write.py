@@ -1,31 +1,32 @@
-"""One change of shared state: its transaction, its number, and the audit entry without which it is not stored."""
+"""One change of shared state: its transaction, number and mandatory audit entry."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ClassVar
 
+from sqlalchemy import JSON, Column, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
 
-from baton.engine.call.principal import Principal
-from baton.kernel.base.sql import Database
+from baton.kernel.base.sql import Database, insert_into
 from baton.kernel.changes import audit_store, numbers
+from baton.rules.call.call import Principal
 
 
-class Change:
-    """A change while it is made: `connection` is its transaction, `kinds` are the kinds of state that it changes."""
+class SqlChange:
+    """A change in progress. `connection` is its transaction; `kinds` are the kinds of state affected."""
 
     def __init__(self, connection: AsyncConnection, kind: str, principal: Principal, action: str, number: int) -> None:
         self.connection = connection
         self.kinds = [kind]
         self._kind = kind
-        self.number = number
-        """The change's number within its first kind."""
+        self.number = number  # the change's number within its first kind
         self._principal = principal
         self._action = action
         self._accounted_for = False
 
     async def also(self, kind: str, objects: Sequence[str] | None = None) -> None:
-        """Change another kind of state in the same transaction; `objects` are named as `concerns` does."""
+        """Include another kind of state in the same transaction. `objects` as for `concerns`."""
         self.kinds.append(kind)
         organisation = self._principal.organisation
         number = await numbers.raise_number(self.connection, organisation, kind)
@@ -33,11 +34,11 @@ class Change:
             await numbers.name_objects(self.connection, organisation, kind, number, objects)
 
     async def concerns(self, objects: Sequence[str]) -> None:
-        """Name the objects of the first kind that the change concerns: other processes read those alone again."""
+        """Name the changed objects of the first kind. Other processes reload only these."""
         await numbers.name_objects(self.connection, self._principal.organisation, self._kind, self.number, objects)
 
     async def missed(self, seen: int | None) -> list[str] | None:
-        """Return the objects that changed between a number and this change, None where all must be read again."""
+        """Return the objects changed between `seen` and this change, or None to reload all."""
         if seen is None:
             return None
         organisation = self._principal.organisation
@@ -52,14 +53,9 @@ class Change:
         reason: str = "",
         action: str = "",
     ) -> None:
-        """Write an audit entry; secrets in its texts are masked.
+        """Write an audit entry, with secrets masked. `action` overrides the change's own.
 
-        Args:
-            object: What was changed, such as a token's id or a team's name.
-            before: What it was, nothing if it was not there.
-            after: What it is now, nothing if it was removed.
-            reason: Why the person changed it.
-            action: What was done, where a change does more than the one thing that it began with.
+        `before` is empty for a new object, `after` for a removed one.
         """
         action = action or self._action
         await audit_store.add(
@@ -75,7 +71,7 @@ class Change:
         self._accounted_for = True
 
     def unchanged(self) -> None:
-        """State that there was nothing to change, so that no audit entry is needed and nobody is told."""
+        """Declare that nothing changed: no audit entry, no notification."""
         self.kinds.clear()
         self._accounted_for = True
 
@@ -86,25 +82,64 @@ class Change:
 
 
 @asynccontextmanager
-async def write(database: Database, kind: str, principal: Principal, action: str) -> AsyncIterator[Change]:
-    """Open the transaction of a change of one kind of shared state, committed at the end of the block.
+async def write(database: Database, kind: str, principal: Principal, action: str) -> AsyncIterator[SqlChange]:
+    """Open the transaction of a change to one kind of shared state. Commit at the block's end.
 
-    A process without Redis uses this one: other processes find the change by its number, within a second. Elsewhere
-    use `Changes.write`.
+    For processes without Redis: others find the change by polling, within a second. Elsewhere use `Changes.write`.
 
     Args:
-        database: Where the change is stored.
-        kind: The kind of state, as `Changes.on` knows it.
-        principal: Who makes the change.
-        action: What is done, such as `token.create`: the kind of object for the audit log, a dot, a verb.
+        database: The database.
+        kind: The kind of state, as registered with `Changes.on`.
+        principal: The person who makes the change.
+        action: The audit action, such as `token.create`: object kind, dot, verb.
 
     Raises:
-        DatabaseUnavailable: The database is away; nothing was changed.
-        RuntimeError: The block ended without an audit entry; nothing was changed.
+        DatabaseUnavailable: Nothing was changed.
+        RuntimeError: The block ended without an audit entry. Nothing was changed.
     """
     async with database.transaction() as connection:
-        # First, because it locks the kind's row: what the block reads cannot be changed by another server meanwhile.
+        # Comes first: it locks the kind's row, so that other servers cannot change data read by the block.
         number = await numbers.raise_number(connection, principal.organisation, kind)
-        change = Change(connection, kind, principal, action, number)
+        change = SqlChange(connection, kind, principal, action, number)
         yield change
         change.check_accounted_for()
+
+
+# An organisation's own settings.
+
+
+class OrganisationSettingRow(SQLModel, table=True):
+    """One setting. `version` counts its changes."""
+
+    __tablename__ = "organisation_settings"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    value: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    version: int
+
+
+_settings = OrganisationSettingRow.__table__
+
+
+async def get(database: Database, organisation: str, key: str) -> tuple[dict[str, Any], int]:
+    """Read a setting and its version; ({}, 0) if never set."""
+    async with database.transaction() as connection:
+        return await get_with(connection, organisation, key)
+
+
+async def get_with(connection: AsyncConnection, organisation: str, key: str) -> tuple[dict[str, Any], int]:
+    """Read a setting and its version within a transaction; ({}, 0) if never set."""
+    query = select(_settings.c.value, _settings.c.version).where(
+        _settings.c.organisation == organisation, _settings.c.key == key
+    )
+    row = (await connection.execute(query)).first()
+    return (row[0], row[1]) if row is not None else ({}, 0)
+
+
+async def put(connection: AsyncConnection, organisation: str, key: str, value: dict[str, Any], version: int) -> None:
+    """Store a version of a setting. Call it within a change (`kernel.changes.write`), which excludes others."""
+    row = {"organisation": organisation, "key": key, "value": value, "version": version}
+    insert = insert_into(connection.dialect.name, _settings).values(row)
+    await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "key"], set_=row))

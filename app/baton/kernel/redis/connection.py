@@ -1,9 +1,10 @@
-"""From a URL to an open connection: redis-py connects, speaks TLS and authenticates.
+"""Opens Redis connections by URL: redis-py connects, speaks TLS and authenticates.
 
-`redis://`, `rediss://` and `unix://` are redis-py's own. `sentinel://host:26379,host:26379/mymaster` asks the
-sentinels, one after the other, where the master is, each time anew; `sentinels://` does all of it over TLS. The user
-and password before the hosts are the sentinels'; what follows `?` (`password`, `username`, `db`, `ssl_…`) is the
-master's.
+`redis://`, `rediss://` and `unix://` are redis-py's own. `sentinel://host:26379,host:26379/mymaster` asks the sentinels
+in turn for the master, for each connection; `sentinels://` uses TLS for all. User and password before the hosts are the
+sentinels'. The options after `?` (`password`, `username`, `db`, `ssl_…`) are the master's. `cluster://host,host` and
+`clusters://` ask a cluster's nodes in turn. All keys have the hash tag `{baton}`, so one master has them: a node with
+other slots names it.
 """
 
 import asyncio
@@ -11,23 +12,20 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from redis.asyncio.connection import AbstractConnection, Connection, parse_url
+from redis.exceptions import MovedError
 
-CONNECT_S = 2.0
-"""Longest wait for a connection with its handshake, in seconds; it happens in the background."""
+CONNECT_S = 2.0  # timeout for connecting in the background, with the handshake, in seconds
 _SENTINELS = {"sentinel": "redis", "sentinels": "rediss"}
 _SENTINEL_PORT = 26_379
+_CLUSTERS = {"cluster": "redis", "clusters": "rediss"}
 
 
 class RedisUnavailable(Exception):
-    """Redis gave no answer: away, hung, or its answer was an error. Whether the command ran is not known."""
+    """Redis is unavailable, hung, or answered with an error. The command may or may not have run."""
 
 
 class SentinelURL:
-    """The parts of a `sentinel://` URL.
-
-    Raises:
-        ValueError: It names no host or no master.
-    """
+    """The parts of a `sentinel://` URL. Raise ValueError if it has no host or no master."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -38,19 +36,19 @@ class SentinelURL:
         self._options = parse_qsl(parts.query)
         if not self.master_name or not self._hosts:
             raise ValueError(
-                "`BATON_REDIS_URL` names no sentinel or no master; it looks like"
+                "`BATON_REDIS_URL` has no sentinel or no master; use"
                 " `sentinel://host1:26379,host2:26379/mymaster?password=…`"
             )
 
     @property
     def sentinels(self) -> list[str]:
-        """Where the sentinels are, as redis-py takes it."""
+        """The URLs of the sentinels, for redis-py."""
         login = f"{self._login}@" if self._login else ""
         tls = urlencode([(name, value) for name, value in self._options if name.startswith("ssl_")])
         return [f"{self._scheme}://{login}{_with_port(host)}/0?{tls}" for host in self._hosts]
 
     def master(self, host: str, port: int) -> str:
-        """Where the master is, as redis-py takes it."""
+        """Return the URL of the master, for redis-py."""
         name = f"[{host}]" if ":" in host else quote(host)
         return f"{self._scheme}://{name}:{port}?{urlencode(self._options)}"
 
@@ -60,27 +58,58 @@ def _with_port(host: str) -> str:
 
 
 def check(url: str) -> None:
-    """Look at a URL without connecting.
-
-    Raises:
-        ValueError: It is none that `opened` takes.
-    """
+    """Check a URL without connecting. Raise ValueError if `opened` does not support it."""
     if urlsplit(url).scheme in _SENTINELS:
         SentinelURL(url)
     else:
-        parse_url(url)
+        for node in _nodes(url):
+            parse_url(node)
+
+
+def _nodes(url: str) -> list[str]:
+    """Return the URLs of a cluster's nodes, or the URL itself."""
+    parts = urlsplit(url)
+    if parts.scheme not in _CLUSTERS:
+        return [url]
+    return [_with_host(url, host, _CLUSTERS[parts.scheme]) for host in parts.netloc.rpartition("@")[2].split(",")]
+
+
+def _with_host(url: str, host: str, scheme: str) -> str:
+    parts = urlsplit(url)
+    login, at, _ = parts.netloc.rpartition("@")
+    return parts._replace(scheme=scheme, netloc=login + at + host).geturl()
 
 
 async def opened(url: str) -> AbstractConnection:
-    """Connect to the Redis of a URL, or to the master that its sentinels name.
+    """Connect to a Redis, to the sentinels' master or to the cluster's. Raise RedisUnavailable, or ValueError for the URL."""
+    if urlsplit(url).scheme in _SENTINELS:
+        return await _master(SentinelURL(url))
+    reasons = []
+    for node in _nodes(url):
+        try:
+            return await _owner(node)
+        except RedisUnavailable as error:
+            reasons.append(str(error))
+    raise RedisUnavailable("; ".join(dict.fromkeys(reasons)))
 
-    Raises:
-        RedisUnavailable: With what went wrong.
-        ValueError: If the URL is not valid.
-    """
-    if urlsplit(url).scheme not in _SENTINELS:
-        return await _open(url)
-    wanted = SentinelURL(url)
+
+async def _owner(url: str) -> AbstractConnection:
+    """Connect to a Redis, or to the master with Baton's slot if that Redis is a node of a cluster."""
+    connection = await _open(url)
+    try:
+        await _ask(connection, "EXISTS", "{baton}:probe")
+    except RedisUnavailable as error:
+        moved = error.__cause__
+        if not isinstance(moved, MovedError):
+            raise
+        # A node that does not know its own name sends none: it is the one that was asked.
+        host = moved.host or urlsplit(url).hostname or ""
+        host = f"[{host}]" if ":" in host else host
+        return await _open(_with_host(url, f"{host}:{moved.port}", urlsplit(url).scheme))
+    return connection
+
+
+async def _master(wanted: SentinelURL) -> AbstractConnection:
     reason = "no sentinel knows it"
     for sentinel in wanted.sentinels:
         try:
@@ -91,7 +120,7 @@ async def opened(url: str) -> AbstractConnection:
             if (await _ask(connection, "ROLE"))[0] == b"master":
                 return connection
             await connection.disconnect(nowait=True)
-            reason = "the one that the sentinels name is a replica"
+            reason = "the sentinels name a replica"
         except RedisUnavailable as error:
             reason = str(error)
     raise RedisUnavailable(f"the master `{wanted.master_name}` cannot be reached: {reason}")
@@ -115,7 +144,7 @@ async def _ask(connection: AbstractConnection, *command: str) -> Any:
         raise
     except Exception as error:
         await connection.disconnect(nowait=True)
-        raise RedisUnavailable(str(error) or "redis gave no answer to the handshake") from error
+        raise RedisUnavailable(str(error) or "redis did not answer the handshake") from error
 
 
 async def _open(url: str) -> AbstractConnection:
@@ -131,6 +160,6 @@ async def _open(url: str) -> AbstractConnection:
         raise
     except Exception as error:
         await connection.disconnect(nowait=True)
-        raise RedisUnavailable(str(error) or "redis gave no answer to the handshake") from error
+        raise RedisUnavailable(str(error) or "redis did not answer the handshake") from error
     await _ask(connection, "PING")
     return connection

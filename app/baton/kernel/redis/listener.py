@@ -1,4 +1,4 @@
-"""Listens to one channel of Redis on a connection of its own."""
+"""Subscribes to one Redis channel on its own connection."""
 
 import asyncio
 import logging
@@ -11,21 +11,17 @@ from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
-SILENCE_S = 10.0
-"""After this long without a message the connection is tried out, in seconds."""
+SILENCE_S = 10.0  # silence before the connection is tested, in seconds
 FIRST_PAUSE_S = 0.05
-LONGEST_PAUSE_S = 1.0
-"""Pauses between attempts to connect double from the one to the other, in seconds."""
+LONGEST_PAUSE_S = 1.0  # minimum and maximum pause between connection attempts, in seconds. Pauses double.
 
 
 async def listen(
     url: str, channel: str, told: Callable[[bytes], None], lost: Callable[[], None] = lambda: None
 ) -> None:
-    """Call `told` with each message, and with b"" each time the connection was made: messages may have been missed.
+    """Call `told` with each message, and with b"" after each connect, since messages may have been missed.
 
-    `lost` is called when it is lost again.
-
-    It goes on for ever, whatever happens to Redis; cancel it to end it.
+    `lost` is called when the connection is lost. Runs until cancelled.
     """
     backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
     while True:
@@ -40,9 +36,9 @@ async def listen(
                 lost()
                 await connection.disconnect(nowait=True)
         except RedisUnavailable as error:
-            log.debug("changes are not told, they are looked for: %s", error)
+            log.debug("change notifications are unavailable, polling instead: %s", error)
         except Exception as error:  # noqa: BLE001 - redis-py raises many kinds; each of them ends the connection only
-            log.info("the connection that tells of changes is lost: %s", error)
+            log.info("the connection for change notifications is lost: %s", error)
         await asyncio.sleep(backoff.next_s())
 
 

@@ -4,19 +4,89 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel
 
-from baton.engine.call.principal import Principal
+from baton.kernel.base.clock import bucket_name, start_of_bucket
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time.time_buckets import start_of_bucket
-from baton.people.row_scope import row_scope
-from baton.records.analytics import hook_failures_store, latency_store
-from baton.records.analytics.hook_failures_store import HookFailureCount
-from baton.records.analytics.latency_store import LatencyBucket, LatencyCount, LatencyFilter
-from baton.records.columns.times import width_us
+from baton.kernel.base.storable import storable
+from baton.kernel.http.features import of
+from baton.kernel.http.fields import PeriodQuery, Shown
+from baton.kernel.http.paging import JSON_OR_CSV, AsTable, Text, csv_response
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import EXPENSIVE
+from baton.people.users import RowScope, row_scope
+from baton.records.analytics import hook_failures
+from baton.records.analytics.hook_failures import HookFailureCount
+from baton.records.columns.hours import start_of_hour
+from baton.records.columns.piece import Piece, grouped, in_scope, is_equal, met
+from baton.records.columns.reading import Period, read
+from baton.records.columns.tables import width_us
+from baton.rules.call.call import Principal
+
+# Count decisions by time, event and how long they took, from their columns.
+
+LatencyBucket = Literal["hour", "day"]
+_KEYS = ("event", "elapsed_us", "degraded")
+
+
+class LatencyFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Filters for decisions, all of which must match. `since` is included, `until` is not."""
+
+    since: datetime
+    until: datetime
+    event: str = ""
+    user: str = ""
+    team: str = ""
+
+
+class LatencyCount(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of decisions of a bucket and an event with one latency and the same missing services.
+
+    Attributes:
+        us: The minimum latency counted here, in microseconds; see `times.width_us`.
+        degraded: The causes, as a JSON list.
+    """
+
+    bucket: str
+    event: str
+    us: int
+    degraded: str
+    count: int
+
+
+async def find(
+    database: Database, organisation: str, scope: RowScope, wanted: LatencyFilter, by: LatencyBucket
+) -> list[LatencyCount]:
+    """Return the counts of calls and of routed prompts. Raise DatabaseUnavailable."""
+    conditions = [lambda piece: piece.where("event", "PreToolUse".__eq__) | ~piece.where("routed_by", "".__eq__)]
+    conditions += in_scope(scope)
+    conditions += [
+        is_equal(name, storable(value)) for name in ("event", "user", "team") if (value := getattr(wanted, name))
+    ]
+    names = {*_KEYS, "routed_by", "user", "team"}
+    counts: Counter[tuple[str, str, int, str]] = Counter()
+
+    def work(piece: Piece) -> None:
+        mask = met(piece, conditions)
+        if mask.any():
+            bucket = bucket_name(start_of_hour(piece.hour), by)
+            groups = grouped(piece, _KEYS, mask)
+            for key, count in zip(groups.keys, groups.counts.tolist(), strict=True):
+                counts[bucket, *key] += count
+
+    period = Period(wanted.since, wanted.until)
+    async with database.transaction() as connection:
+        await read(connection, organisation, names, period, work, by_hour=by == "hour")
+    return [
+        LatencyCount(bucket=bucket, event=event, us=us, degraded=degraded, count=count)
+        for (bucket, event, us, degraded), count in counts.items()
+    ]
+
 
 __all__ = ["Latencies", "Latency", "LatencyBucket", "LatencyReport"]
 
@@ -27,12 +97,10 @@ _SHARES = (0.5, 0.9, 0.99)
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """The decisions of one event: how many, the time within which so many of them were made, and what some lacked.
+    """The decisions of one event in the whole period: calls (`PreToolUse`) or routed prompts (`UserPromptSubmit`).
 
-    Attributes:
-        p50_ms: Within 5 % of the truth, in milliseconds, like the other two.
-        degraded: Decisions that lacked anything.
-        lacking: Decisions by what was unavailable; one may have lacked several things.
+    Half of them were made within `p50_ms`, and so on; these are within 5 % of the truth. `degraded` counts decisions
+    with unavailable services, `lacking` counts them by service.
     """
 
     event: str
@@ -45,13 +113,13 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BucketLatency(Latency, frozen=True, kw_only=True):
-    """The decisions of one event in the hour or day that begins `at`."""
+    """The decisions of one event in the hour or day (UTC) starting `at`; one without any is left out."""
 
     at: datetime
 
 
 class LatencyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A period: each event as a whole, each bucket of it, and the hook calls that were answered without a decision."""
+    """A period: each event as a whole, each of its buckets, and the hook calls without a decision."""
 
     since: datetime
     until: datetime
@@ -66,7 +134,7 @@ class Latencies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def find(
+    async def summarize(
         self,
         principal: Principal,
         by: LatencyBucket,
@@ -79,13 +147,12 @@ class Latencies:
     ) -> LatencyReport:
         """Sum up a period: without `since` the last day by hour, the last week by day.
 
-        Nobody knows whose a call was that could not be decided, so `failures` are everybody's, and left out where a user or a
-        team is asked for.
+        The owner of an undecided call is unknown, so `failures` are everybody's, and left out for a user or a team.
 
         Raises:
             Forbidden: If the role may not read analytics.
             Invalid: If the period is too long.
-            StoreUnavailable: If the database is away or takes too long.
+            StoreUnavailable: If the database is unavailable or takes too long.
         """
         scope = row_scope(principal, "analytics.read")
         end = until or datetime.now(UTC)
@@ -95,11 +162,11 @@ class Latencies:
             raise Invalid("since", f"is more than {LONGEST[by].days} days before the end of the period, by `{by}`")
         wanted = LatencyFilter(since=start, until=end, event=event, user=user, team=team)
         try:
-            counts = await latency_store.find(self._database, principal.organisation, scope, wanted, by)
+            counts = await find(self._database, principal.organisation, scope, wanted, by)
             failures = (
                 []
                 if event or user or team
-                else await hook_failures_store.find(self._database, principal.organisation, start, end, by)
+                else await hook_failures.find(self._database, principal.organisation, start, end, by)
             )
         except DatabaseUnavailable:
             raise StoreUnavailable("latencies cannot be summed up now; try a shorter period, or later") from None
@@ -138,9 +205,9 @@ def _summed(event: str, counts: list[LatencyCount]) -> dict[str, Any]:
 
 
 def percentile(times: Mapping[int, int], share: float) -> float:
-    """Return the time within which a share (0 to 1) of what is counted lies, in microseconds: the nearest rank.
+    """Return a percentile (0 to 1) of the counted latencies, in microseconds: the nearest rank.
 
-    The times are the least ones of their groups; what is returned is the middle of the group that holds the rank.
+    The latencies are the minimums of their groups. The result is the middle of the group with the rank.
     """
     rank, seen = share * sum(times.values()), 0
     for us in sorted(times):
@@ -148,3 +215,59 @@ def percentile(times: Mapping[int, int], share: float) -> float:
         if seen >= rank:
             return us + (width_us(us) - 1) / 2
     return 0.0
+
+
+# `GET /analytics/latency`: latency of decisions by hour or day, and failed hook calls.
+
+router = APIRouter(tags=["analytics"])
+LatenciesOf = Annotated[Latencies, Depends(of(Latencies))]
+_COLUMNS = ("at", "event", "decisions", "p50_ms", "p90_ms", "p99_ms", "degraded")
+
+
+class LatencyQuery(PeriodQuery):
+    """The decisions to sum up, and the grouping."""
+
+    by: LatencyBucket = "hour"
+    event: Literal["", "PreToolUse", "UserPromptSubmit"] = ""
+    user: Text = ""
+    team: Text = ""
+
+
+class LatencyReportModel(BaseModel):
+    """How long decisions took: `events` in the whole period, `items` by hour or day, oldest first."""
+
+    by: LatencyBucket
+    since: datetime
+    until: datetime
+    events: list[Shown[Latency]]
+    items: list[Shown[BucketLatency]]
+    failures: list[Shown[HookFailureCount]]
+
+
+@router.get(
+    "/analytics/latency",
+    operation_id="get_latency",
+    dependencies=[EXPENSIVE],
+    response_model=LatencyReportModel,
+    responses=JSON_OR_CSV,
+)
+async def get_latency(
+    caller: CallerOf, latencies: LatenciesOf, query: Annotated[LatencyQuery, Query()], as_table: AsTable
+) -> LatencyReportModel | Response:
+    """Sum up how long decisions took, and how many lacked something or failed. `Accept: text/csv` returns a table.
+
+    A period is at most 31 days of hours or 366 days; without `since` it is the last day of hours or week of days. The
+    owner of an undecided call is unknown, so `failures` are everybody's, and empty with a filter.
+    """
+    found = await latencies.summarize(caller.principal, query.by, **query.model_dump(exclude={"by"}))
+    if as_table:
+        table = [(one.at.isoformat(), *(getattr(one, name) for name in _COLUMNS[1:])) for one in found.items]
+        return csv_response(_COLUMNS, table)
+    return LatencyReportModel(
+        by=query.by,
+        since=found.since,
+        until=found.until,
+        events=found.events,
+        items=found.items,
+        failures=found.failures,
+    )

@@ -1,8 +1,8 @@
-"""The decisions of an hour or a day by column: each different value once, and for each decision the number of its value.
+"""The decisions of an hour or a day by column: each distinct value once, and for each decision its value's number.
 
-An hour has few different values in most columns, so a decision takes about a byte in each, and numpy counts thousands of
-decisions in the time in which a database reads one row. A day in one piece costs little more than an hour, because most of
-what a piece costs does not grow with its decisions.
+An hour has few different values in most columns, so a decision takes about a byte in each, and numpy counts thousands
+of decisions in the time a database takes to read one row. A day in one piece costs little more than an hour, because
+most costs of a piece do not grow with its decisions.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baton.kernel.base.storable import storable
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -49,14 +49,14 @@ class Piece:
 
     @classmethod
     def of_rows(cls, hour: int, ids: Iterable[str], columns: Mapping[str, Sequence[Any]]) -> "Piece":
-        """Make columns of the values of rows, which are in the order of their ids."""
+        """Make columns from the values of rows sorted by id."""
         packed_ids = bytes.fromhex("".join(ids).replace("-", ""))
         encoded = {name: _encoded(values) for name, values in columns.items()}
         return cls(hour, len(packed_ids) // _ID_BYTES, encoded, packed_ids)
 
     @classmethod
     def unpack(cls, hour: int, packed: Mapping[str, bytes]) -> "Piece":
-        """Read columns that `pack` wrote; the ids may be skipped."""
+        """Read columns written by `pack`; the ids may be skipped."""
         columns, ids, count = {}, b"", 0
         for name, data in packed.items():
             count, values, codes = _decode(data)
@@ -67,7 +67,7 @@ class Piece:
         return cls(hour, count, columns, ids)
 
     def joined(self, later: Sequence["Piece"]) -> "Piece":
-        """Return one piece of this one and those that follow it, which have the same columns."""
+        """Return one piece joining this one and its successors, with the same columns."""
         pieces = [self, *later]
         columns = {name: _joined([(one.values(name), one.codes(name)) for one in pieces]) for name in self._columns}
         ids = b"".join(one.ids().tobytes() for one in pieces)
@@ -87,22 +87,22 @@ class Piece:
         return self._columns[name].values
 
     def codes(self, name: str) -> Codes:
-        """Return which value each decision has in a column."""
+        """Return each decision's value number in a column."""
         return self._columns[name].codes
 
     def where(self, name: str, meets: Callable[[Any], bool]) -> Mask:
-        """Return which decisions have a value that meets a condition."""
+        """Return the decisions with a column's value meeting a condition."""
         column = self._columns[name]
         return np.fromiter(map(meets, column.values), np.bool_, len(column.values))[column.codes]
 
     def counts(self, name: str, mask: Mask) -> dict[Any, int]:
-        """Return how many decisions of a mask have each value of a column, without the values that no decision has."""
+        """Return the number of decisions of a mask by value of a column, without values of no decision."""
         column = self._columns[name]
         counts = np.bincount(column.codes[mask], minlength=len(column.values)).tolist()
         return {value: count for value, count in zip(column.values, counts, strict=True) if count}
 
     def numbers(self, name: str) -> NDArray[np.int64]:
-        """Return the values of a column of whole numbers."""
+        """Return the values of an integer column."""
         column = self._columns[name]
         return np.array(column.values, np.int64)[column.codes]
 
@@ -136,7 +136,7 @@ Condition = Callable[[Piece], Mask]
 
 
 def is_equal(name: str, value: object) -> Condition:
-    """Return the condition that a column has a value."""
+    """Return the condition that a column equals a value."""
     return lambda piece: piece.where(name, lambda one: bool(one == value))
 
 
@@ -152,7 +152,7 @@ def in_scope(scope: RowScope) -> list[Condition]:
 
 
 def met(piece: Piece, conditions: Iterable[Condition]) -> Mask:
-    """Return which decisions of a piece meet all conditions."""
+    """Return the decisions of a piece meeting all conditions."""
     mask = np.ones(piece.count, np.bool_)
     for condition in conditions:
         mask &= condition(piece)
@@ -162,12 +162,12 @@ def met(piece: Piece, conditions: Iterable[Condition]) -> Mask:
 
 
 class Groups(NamedTuple):
-    """Decisions of a piece in groups that have equal values in some columns.
+    """Decisions of a piece grouped by equal values in some columns.
 
     Attributes:
-        keys: The values that each group has in common.
+        keys: The common values of each group.
         places: The decisions in the order of their groups, and within a group in the order of their ids.
-        starts: Where in `places` each group begins.
+        starts: Each group's start in `places`.
         counts: How many decisions each has.
     """
 
@@ -186,7 +186,7 @@ class Groups(NamedTuple):
         return last
 
     def sums(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum up rows of numbers, which are of all decisions of the piece, by group."""
+        """Sum rows of numbers by group. They cover all decisions of the piece."""
         sums: NDArray[np.int64] = np.add.reduceat(numbers[:, self.places], self.starts, axis=1)
         return sums
 
@@ -203,7 +203,7 @@ class Groups(NamedTuple):
 
 
 def grouped(piece: Piece, names: Sequence[str], mask: Mask) -> Groups:
-    """Group the decisions of a mask, which is not empty, by the values of some columns."""
+    """Group the decisions of a nonempty mask by the values of some columns."""
     chosen = np.flatnonzero(mask)
     combined = np.zeros(len(chosen), np.int64)
     for name in names:

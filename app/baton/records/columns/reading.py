@@ -1,21 +1,20 @@
-"""Read the decisions of a period by column: days and hours that are kept so, and the rows of all other hours."""
+"""Reads the decisions of a period by column: stored days and hours, and the rows of all other hours."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import ColumnElement, String, Table, and_, cast, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.uuid7 import least_id, moment_of
+from baton.kernel.base.trace import least_id, moment_of
+from baton.records.columns.hours import DAY_HOURS, hour_of, start_of_hour
 from baton.records.columns.piece import Piece
-from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
-from baton.records.columns.times import rounded_us
-from baton.records.pipeline.hours import DAY_HOURS, hour_of, start_of_hour
-from baton.records.pipeline.tables import DECISIONS
+from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS, rounded_us
+from baton.records.tables import DECISIONS
 
 NAMES = (
     "user", "team", "project", "session_id", "agent_id", "agent_type", "client", "event", "tool", "effect", "decision",
@@ -35,7 +34,7 @@ _Packed = dict[int, dict[str, bytes]]
 
 
 class Period(msgspec.Struct, frozen=True):
-    """Which decisions are read: `since` is included, `until` is not; `newest` is the id of the last one, "" for no such bound."""
+    """A period of decisions: `since` is included, `until` is not; `newest` is the last id, "" for no such bound."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -50,7 +49,7 @@ class Period(msgspec.Struct, frozen=True):
 
     @property
     def ids(self) -> tuple[str, str, str]:
-        """The smallest id, the id that all are below, and the largest one; "" means no bound."""
+        """The smallest id, the exclusive upper bound, and the largest id; "" means no bound."""
         since = "" if self.since is None else least_id(self.since)
         until = "" if self.until is None else least_id(self.until)
         return since, until, self.newest
@@ -65,38 +64,84 @@ async def read(
     *,
     by_hour: bool = False,
 ) -> None:
-    """Do some work on the decisions of a period, each once; the hours that are not kept come last.
+    """Process the decisions of a period, each once.
 
     Args:
         connection: The transaction to read in.
-        organisation: Whose decisions.
-        names: The columns that are needed, of `NAMES`, and `id` where ids are needed.
-        period: Which decisions.
-        work: What is done.
+        organisation: The owner of the decisions.
+        names: The needed columns, of `NAMES`, and `id` if ids are needed.
+        period: The period.
+        work: Processes one piece.
         by_hour: Whether no piece may be longer than an hour.
     """
-    known: set[int] = set()
+    async for parts in weeks(connection, organisation, names, period, by_hour=by_hour):
+        kept = [part for part in parts if isinstance(part, Kept)]
+        await asyncio.to_thread(_work_on_kept, kept, period, work)
+        for part in parts:
+            if isinstance(part, Gap):
+                await of_rows(connection, organisation, names, bounds_of(*part.ids(period)), work)
+
+
+class Kept(NamedTuple):
+    """A stored hour or day: its first and last hour, and its columns, none if it has no decisions."""
+
+    first: int
+    last: int
+    packed: dict[str, bytes]
+
+    @property
+    def least(self) -> str:
+        """The smallest id it can have."""
+        return least_id(start_of_hour(self.first))
+
+    def piece(self, period: Period) -> Piece:
+        """Return its decisions of a period. At an end of the period, it needs the ids."""
+        piece = Piece.unpack(self.first, self.packed)
+        first, last = period.hours
+        return piece if first < self.first and self.last < last else piece.between(*period.ids)
+
+
+class Gap(NamedTuple):
+    """Hours without stored columns, both included."""
+
+    first: int
+    last: int
+
+    def ids(self, period: Period) -> tuple[str, str, str]:
+        """Return the bounds of its ids within a period, like `Period.ids`."""
+        least, below, newest = period.ids
+        first, last = period.hours
+        if self.first > first:
+            least = least_id(start_of_hour(self.first))
+        if self.last < last:
+            below, newest = least_id(start_of_hour(self.last + 1)), ""
+        return least, below, newest
+
+
+def _work_on_kept(kept: Iterable[Kept], period: Period, work: Work) -> None:
+    for part in kept:
+        if part.packed:
+            work(part.piece(period))
+
+
+async def weeks(
+    connection: AsyncConnection, organisation: str, names: Collection[str], period: Period, *, by_hour: bool = False
+) -> AsyncIterator[list[Kept | Gap]]:
+    """Yield the stored days and hours of each week and the gaps between, in order; the latest week comes first."""
     first, last = period.hours
     kept_first, kept_last = await _span(connection, organisation, first, last)
-    for start in range(kept_first // DAY_HOURS, kept_last // DAY_HOURS + 1, DAYS_AT_ONCE):
+    if kept_last < last:
+        yield [Gap(max(first, kept_last + 1), last)]
+    for start in range(kept_first // DAY_HOURS, kept_last // DAY_HOURS + 1, DAYS_AT_ONCE)[::-1]:
         days = start, min(start + DAYS_AT_ONCE - 1, kept_last // DAY_HOURS)
         of_days = {} if by_hour else await _kept_days(connection, organisation, names, days, (first, last))
         hours = max(days[0] * DAY_HOURS, kept_first), min((days[1] + 1) * DAY_HOURS - 1, kept_last)
         of_hours = await kept_hours(connection, organisation, names, hours, (first, last), of_days)
-        await asyncio.to_thread(_work_on_kept, of_days, of_hours, period, work)
-        known |= {hour for day in of_days for hour in range(day * DAY_HOURS, (day + 1) * DAY_HOURS)} | of_hours.keys()
-    for gap_first, gap_last in _gaps(sorted(known), first, last):
-        await of_rows(connection, organisation, names, _bounds(period, gap_first, gap_last), work)
-
-
-def _work_on_kept(of_days: _Packed, of_hours: _Packed, period: Period, work: Work) -> None:
-    first, last = period.hours
-    pieces = [(day * DAY_HOURS, (day + 1) * DAY_HOURS - 1, packed) for day, packed in of_days.items()]
-    pieces += [(hour, hour, packed) for hour, packed in of_hours.items()]
-    for begin, end, packed in pieces:
-        if packed:
-            piece = Piece.unpack(begin, packed)
-            work(piece if first < begin and end < last else piece.between(*period.ids))
+        kept = [Kept(day * DAY_HOURS, (day + 1) * DAY_HOURS - 1, packed) for day, packed in of_days.items()]
+        kept += [Kept(hour, hour, packed) for hour, packed in of_hours.items()]
+        yield sorted([*kept, *_gaps(sorted(kept), *hours)])
+    if first < kept_first:
+        yield [Gap(first, kept_first - 1)]
 
 
 async def of_rows(
@@ -106,10 +151,9 @@ async def of_rows(
     where: Iterable[ColumnElement[bool]],
     work: Work,
 ) -> None:
-    """Do some work on the rows that meet some conditions, by column, hour by hour."""
+    """Process the rows meeting some conditions, by column, hour by hour."""
     named = [name for name in NAMES if name in names]
-    columns = (cast(DECISIONS.c[name], String) if name in _TEXTS else DECISIONS.c[name] for name in named)
-    query = select(DECISIONS.c.id, *columns).where(DECISIONS.c.organisation == organisation, *where)
+    query = select(DECISIONS.c.id, *map(column_of, named)).where(DECISIONS.c.organisation == organisation, *where)
     result = await connection.stream(query.order_by(DECISIONS.c.id).execution_options(yield_per=ROWS_AT_ONCE))
     of_hour: list[Sequence[Any]] = []
     hour = 0
@@ -124,6 +168,11 @@ async def of_rows(
         await asyncio.to_thread(_work_on_rows, hour, named, of_hour, work)
 
 
+def column_of(name: str) -> ColumnElement[Any]:
+    """Return a column of rows as the columns of hours have it."""
+    return cast(DECISIONS.c[name], String) if name in _TEXTS else DECISIONS.c[name]
+
+
 def _work_on_rows(hour: int, names: list[str], rows: list[Sequence[Any]], work: Work) -> None:
     ids, *values = zip(*rows, strict=True)
     columns: dict[str, Sequence[Any]] = dict(zip(names, values, strict=True))
@@ -136,20 +185,19 @@ def _hour_of_id(key: str) -> int:
     return int(key[:8] + key[9:13], 16) // 3_600_000
 
 
-def bounds_of(period: Period) -> list[ColumnElement[bool]]:
-    """Return the conditions on ids of a period."""
-    since, until, newest = period.ids
+def bounds_of(least: str, below: str, newest: str) -> list[ColumnElement[bool]]:
+    """Return the conditions of `Period.ids`: one for each end, since SQLite searches by any of several."""
     key = DECISIONS.c.id
-    found: list[ColumnElement[bool]] = [key >= since] if since else []
-    if until:
-        found.append(key < until)
-    if newest:
+    found: list[ColumnElement[bool]] = [key >= least] if least else []
+    if newest and not (below and below <= newest):
         found.append(key <= newest)
+    elif below:
+        found.append(key < below)
     return found
 
 
 async def _span(connection: AsyncConnection, organisation: str, first: int, last: int) -> tuple[int, int]:
-    """Return the first and the last hour of these that is kept; the last is below the first if none is."""
+    """Return the first and the last stored hour of these. The last is below the first if none is stored."""
     kept = select(func.min(SUMMED.c.hour), func.max(SUMMED.c.hour)).where(
         SUMMED.c.organisation == organisation, SUMMED.c.hour >= first, SUMMED.c.hour <= last, SUMMED.c.valid
     )
@@ -164,7 +212,7 @@ async def _kept_days(
     days: tuple[int, int],
     edges: Collection[int],
 ) -> _Packed:
-    """Return the columns of the days that are stored and have no stale hour."""
+    """Return the columns of the stored days without a stale hour."""
     day = (SUMMED.c.hour // DAY_HOURS).label("day")
     hours = SUMMED.c.hour.between(days[0] * DAY_HOURS, (days[1] + 1) * DAY_HOURS - 1)
     whole = select(day).where(SUMMED.c.organisation == organisation, hours, SUMMED.c.valid)
@@ -188,9 +236,9 @@ async def kept_hours(
     edges: Collection[int] = (),
     but_of_days: Collection[int] = (),
 ) -> _Packed:
-    """Return the columns of the hours that are stored, but for those of some days.
+    """Return the columns of the stored hours, except those of some days.
 
-    Which hours are valid is read in the same statement, as Postgres would show a later state to a second one.
+    The validity of hours is read in the same statement, as Postgres would show a later state to a second one.
     """
     if {hour // DAY_HOURS for hour in range(hours[0], hours[1] + 1)} <= set(but_of_days):
         return {}
@@ -212,7 +260,7 @@ def _needed(columns: Table, names: Collection[str], is_edge: ColumnElement[bool]
 
 
 def _packed(names: Collection[str], rows: Iterable[Sequence[Any]]) -> _Packed:
-    """Return rows by their pieces; one without decisions has no columns, and one without a column that is needed is left out."""
+    """Return rows by their pieces. One without decisions has no columns; one lacking a needed column is left out."""
     found: _Packed = {}
     for number, name, data in rows:
         of_it = found.setdefault(number, {})
@@ -221,21 +269,10 @@ def _packed(names: Collection[str], rows: Iterable[Sequence[Any]]) -> _Packed:
     return {number: packed for number, packed in found.items() if not packed or packed.keys() >= set(names)}
 
 
-def _gaps(known: Iterable[int], first: int, last: int) -> list[tuple[int, int]]:
-    """Return the runs of hours between the first and the last one that are not known."""
+def _gaps(kept: Iterable[Kept], first: int, last: int) -> list[Gap]:
     found, begun = [], first
-    for hour in known:
-        if hour > begun:
-            found.append((begun, min(hour - 1, last)))
-        begun = max(begun, hour + 1)
-    return [*found, (begun, last)] if begun <= last else found
-
-
-def _bounds(period: Period, first: int, last: int) -> list[ColumnElement[bool]]:
-    whole_first, whole_last = period.hours
-    found = bounds_of(period)
-    if first > whole_first:
-        found.append(DECISIONS.c.id >= least_id(start_of_hour(first)))
-    if last < whole_last:
-        found.append(DECISIONS.c.id < least_id(start_of_hour(last + 1)))
-    return found
+    for one in kept:
+        if one.first > begun:
+            found.append(Gap(begun, one.first - 1))
+        begun = max(begun, one.last + 1)
+    return [*found, Gap(begun, last)] if begun <= last else found

@@ -1,7 +1,6 @@
-"""Keep the decisions of each hour and day that has ended by column, and write them anew when something of it has changed."""
+"""Stores the decisions of each ended hour and day by column, and rewrites them after changes."""
 
 import asyncio
-import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
@@ -10,25 +9,21 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into
-from baton.kernel.base.uuid7 import least_id, moment_of
-from baton.kernel.changes import leadership
+from baton.kernel.base.sql import Database, insert_into
+from baton.kernel.base.trace import least_id, moment_of
+from baton.records.columns.hours import DAY_HOURS, SETTLED_S, hour_of, start_of_hour
 from baton.records.columns.piece import Piece
 from baton.records.columns.reading import NAMES, kept_hours, of_rows
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
-from baton.records.pipeline.hours import DAY_HOURS, SETTLED_S, hour_of, start_of_hour
-from baton.records.pipeline.tables import DECISIONS
+from baton.records.tables import DECISIONS
 
-WORK = "sums"
-PERIOD = timedelta(minutes=1)
-"""How often one server of all looks for hours to write."""
 LONGEST_S = 45.0
 """How long one run may take, in seconds: its leadership must not expire during it."""
 LEAST_PAUSE_S = 0.01
 
 
 class ColumnWriter:
-    """Keeps the columns of each hour, so that analytics read few bytes of a long period."""
+    """Stores the columns of each hour, so that analytics read few bytes of a long period."""
 
     def __init__(
         self, database: Database, organisation: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -37,19 +32,11 @@ class ColumnWriter:
         self._organisation = organisation
         self._now = now
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Write hours until `stop` is set, in the one server that leads this work."""
-        while not stop.is_set():
-            with contextlib.suppress(DatabaseUnavailable):
-                if await leadership.take(self._database, self._organisation, WORK, self._now(), PERIOD):
-                    await self.catch_up(stop)
-            await pause(stop, PERIOD.total_seconds())
-
     async def catch_up(self, stop: asyncio.Event) -> int:
-        """Write the hours, and then the days, that are missing or stale, the latest first; return how many hours were.
+        """Write the missing or stale hours, then days, the latest first. Return the number of hours.
 
         Raises:
-            DatabaseUnavailable: If the database is away.
+            DatabaseUnavailable: If the database is unavailable.
         """
         ends = asyncio.get_running_loop().time() + LONGEST_S
         hours = await self._write(await self.missing(), self.write_hour, ends, stop)
@@ -94,7 +81,7 @@ class ColumnWriter:
         return [hour for hour in range(last, first - 1, -1) if not kept.get(hour)]
 
     async def missing_days(self) -> list[int]:
-        """Return the days that are not valid, though all their hours are."""
+        """Return the invalid days with all their hours valid."""
         hours = select(SUMMED.c.hour).where(SUMMED.c.organisation == self._organisation, SUMMED.c.valid)
         days = select(SUMMED_DAYS.c.day).where(SUMMED_DAYS.c.organisation == self._organisation, SUMMED_DAYS.c.valid)
         async with self._database.transaction() as connection:
@@ -113,7 +100,7 @@ class ColumnWriter:
 async def write_hour(connection: AsyncConnection, organisation: str, hour: int) -> None:
     """Write the columns of one hour, in place of its old ones; its day is to be written again."""
     key = {"organisation": organisation, "hour": hour}
-    # First, because it waits for those who change rows of this hour now, and they for this: `marks_of_stale`.
+    # First, because it and writers of this hour's rows wait for each other: `marks_of_stale`.
     valid = insert_into(connection.dialect.name, SUMMED).values(**key, valid=True)
     await connection.execute(valid.on_conflict_do_update(index_elements=["organisation", "hour"], set_={"valid": True}))
     await forget_days(connection, [(organisation, hour // DAY_HOURS)])
@@ -128,7 +115,7 @@ async def write_hour(connection: AsyncConnection, organisation: str, hour: int) 
 
 async def write_day(connection: AsyncConnection, organisation: str, day: int) -> None:
     """Write the columns of one day from those of its hours, unless one of them is stale."""
-    # First, because whoever writes an hour of the day, or deletes its columns, waits here, or lets this wait.
+    # First, because it and writers or deleters of the day's hours wait for each other here.
     await forget_days(connection, [(organisation, day)])
     hours = day * DAY_HOURS, (day + 1) * DAY_HOURS - 1
     kept = await kept_hours(connection, organisation, [*NAMES, "id"], hours)
@@ -152,7 +139,7 @@ def _merged(packed: dict[int, dict[str, bytes]]) -> dict[str, bytes]:
 async def forget_days(connection: AsyncConnection, days: Iterable[tuple[str, int]]) -> None:
     """Remove the columns of days, each with its organisation, until they are written again.
 
-    It waits for a server that writes one of them now.
+    It waits for a server writing one of them now.
     """
     for organisation, day in sorted(set(days)):
         key = {"organisation": organisation, "day": day}

@@ -1,226 +1,269 @@
-"""The drain: store the records of the stream in SQL, in batches, at least once each."""
+"""The drain: store the records of the log in SQL, in batches, at least once each; keep the log within its bounds."""
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import msgspec
 
-from baton.engine.call.outcome import OutcomeReport
-from baton.engine.call.record import Record
+from baton.events.log import BATCH, STORED, Content, EntrySize, Log, is_report, unpacked
 from baton.kernel.base.driver import Dialect, Driver, DriverUnavailable, RowsRefused
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import RedisUnavailable
+from baton.kernel.redis.group_reader import StreamEntry
 from baton.records.pipeline.rows import writes
 from baton.records.pipeline.spool import Spool, SpoolFull
-from baton.records.pipeline.stream import BATCH, Entry, RecordSize, RecordStream
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.record import Record
 from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
-WAIT_MS = 250
-"""Longest wait for records of an empty stream, in milliseconds; stopping may take as long."""
+WAIT_MS = 1_000
+"""Longest wait for new entries, in milliseconds; stopping may take as long."""
+TURN_S = 5.0
+"""Longest wait for another drain's older entries, in seconds, until they are claimed."""
 GATHER_S = 0.05
 """Pause after a batch that was not full, in seconds: fewer and larger transactions."""
+TRIM_S = 5.0
 LOOK_BACK_S = 60.0
-"""Time between searches for entries that a stopped server left unacknowledged, in seconds."""
+"""Time between trims, and between searches for entries that a stopped drain left unacknowledged, in seconds."""
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
-"""First and longest pause while Redis or the database is away, in seconds; each is twice the one before."""
+"""First and longest pause while Redis or the database is unavailable, in seconds; each is twice the one before."""
 
-_ARRAY = 0x90
-"""The upper half of the first byte of a packed array of at most 15 elements; a record is a map."""
-LARGEST_FED = 8 << 10
-"""Bytes of a decision that the feed takes as it is."""
-LONGEST_PATHS = 4_000
-"""Characters of paths in the feed, where a decision is larger: the feed lives in memory."""
-_encode = msgspec.msgpack.Encoder().encode
-_record = msgspec.msgpack.Decoder(Record).decode
-_report = msgspec.msgpack.Decoder(OutcomeReport).decode
+
+class _OtherDrainIsSilent(Exception):
+    """Its entries are claimed, and stored in the log's order."""
 
 
 class Drain:
-    """Store records until told to finish.
+    """Stores records until `finish`.
 
-    A record that cannot be stored because of its content is set aside. While Redis or the database is away, all
-    others wait in the stream. What the stream may not hold then moves to the spool, the oldest first, and is stored
-    before what the stream holds: an outcome must find its decision.
+    A record with invalid content is set aside. While Redis or the database is unavailable, all others wait in the log.
+    Beyond the log's maximum, the oldest move to the spool. They are stored before the log's entries, since an outcome
+    must find its decision, and then return to the log for its readers.
     """
 
     def __init__(
         self,
-        stream: RecordStream,
+        entries: Log,
         driver: Driver,
         dialect: Dialect,
         spool: Spool,
         *,
-        most_in_stream: int,
+        most_bytes: int,
+        most_age_s: float,
         on_stored: Callable[[Sequence[Record]], None] = lambda _: None,
     ) -> None:
-        """`most_in_stream` is how many bytes of records may wait in Redis while the database is away."""
+        """`most_bytes` is the maximum size of the log in Redis, `most_age_s` the retention of its stored entries."""
         self._on_stored = on_stored
-        self._stream = stream
+        self._log = entries
         self._driver = driver
         self._dialect = dialect
         self._spool = spool
-        self._most_in_stream = most_in_stream
-        self._size = RecordSize()
+        self._most_bytes = most_bytes
+        self._most_age_s = most_age_s
+        self._size = EntrySize()
         self._noted = 0
-        self._spool_open = False
+        self._trouble = "?"  # a note of the drain before this one may be left
+        self._trimmed = self._looked_back = 0.0
+        self._spool_open = self._adopted = False
         self._stopping = asyncio.Event()
         self.stored = 0
         self.set_aside = 0
 
     def finish(self) -> None:
-        """Make `run` return once the stream is empty, or as soon as Redis or the database is away."""
+        """Make `run` return once the stream is empty, or as soon as Redis or the database is unavailable."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Store batches until told to finish."""
-        loop = asyncio.get_running_loop()
-        backoff, looked_back = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S), loop.time()
-        # Whatever a drain before this one took and did not acknowledge comes first, however short ago that was.
-        self._stream.look_back(idle_ms=0)
+        """Store batches until `finish`."""
+        backoff, self._looked_back = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S), asyncio.get_running_loop().time()
+        # An earlier drain's unacknowledged entries come first, however recent.
+        self._log.look_back(idle_ms=0)
         while True:
-            entries: list[Entry] = []
+            entries: list[StreamEntry] = []
             try:
+                if not self._adopted:
+                    await self._log.adopt()
+                    self._adopted = True
+                    await self._store_left()
                 if await self._store_spooled():
                     backoff.reset()
                     continue
-                entries = await self._stream.take(wait_ms=0 if self._stopping.is_set() else WAIT_MS)
+                entries = await self._log.take(wait_ms=0 if self._stopping.is_set() else WAIT_MS)
                 if entries:
-                    self._size.note([content for _, content in entries])
-                    await self._settle(entries)
+                    self._size.note(self._log.waiting(entries))
+                    await self._store_or_leave(entries)
+                    # Acknowledge only after the commit: a crash between the two stores the batch again, and loses nothing.
+                    await self._log.done(entries)
+                    await self._note_trouble("")
+                await self._tidy()
                 backoff.reset()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the drain must go on
+            except Exception as error:  # noqa: BLE001 - the drain must survive any error
                 # The entries of this batch are not acknowledged, so
                 # looking back takes them again; storing one twice changes nothing.
                 _tell(error)
                 if self._stopping.is_set():
                     return
-                self._stream.look_back(idle_ms=0)
+                self._log.look_back(idle_ms=0)
                 if isinstance(error, DriverUnavailable):
+                    await self._note_trouble(str(error))
                     await self._make_room()
                 await self._rest(backoff.next_s())
                 continue
             if self._stopping.is_set() and not entries:
                 return
-            if len(entries) < BATCH:
+            if 0 < len(entries) < BATCH:
                 await self._rest(GATHER_S)
-            if loop.time() - looked_back > LOOK_BACK_S:
-                self._stream.look_back()
-                looked_back = loop.time()
 
-    async def _settle(self, entries: list[Entry]) -> None:
-        """Store a batch and then acknowledge it; entries that hold no record are set aside first."""
-        readable: list[tuple[Entry, Record | OutcomeReport]] = []
-        for entry in entries:
+    async def _tidy(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._trimmed > TRIM_S or self._stopping.is_set():
+            self._trimmed = now
+            await self._trim()
+            await self._store_left()
+        if now - self._looked_back > LOOK_BACK_S:
+            self._looked_back = now
+            self._log.look_back()
+
+    async def _store_or_leave(self, entries: Sequence[StreamEntry]) -> None:
+        """Store a batch of the log. Leave entries of newer versions, and reports that may belong to them."""
+        contents = self._log.waiting(entries)
+        newer, reports = any(map(self._log.is_newer, entries)), set(filter(is_report, contents))
+        left: list[StreamEntry] = []
+        if newer or reports:
+            await self._wait_for_older(entries[0])
+            if newer or not await self._store_left():
+                left = [one for one in entries if self._log.is_newer(one) or reports & {*one.fields.values()}]
+        await self._store([one for one in contents if not left or one not in reports])
+        await self._log.leave(left)
+
+    async def _store(self, contents: Sequence[bytes]) -> list[bytes]:
+        """Store a batch. Unstorable entries are set aside. Return the stored ones."""
+        readable: list[tuple[bytes, Content]] = []
+        for content in contents:
             try:
-                readable.append((entry, _decode(entry[1])))
+                readable.append((content, unpacked(content)))
             except msgspec.MsgspecError:
-                await self._put_aside(entry)
-        if not readable:
-            return
-        # Acknowledge only after the commit: a crash between the two stores the batch again, and loses nothing.
-        if await self._add([record for _, record in readable]):
-            await self._stream.done([(entry, fed(entry[1], record)) for entry, record in readable])
-            return
+                await self._put_aside(content)
+        if not readable or await self._add([one for _, one in readable]):
+            return [content for content, _ in readable]
         # One record spoils the transaction of its whole batch: store them singly to find it.
-        for entry, record in readable:
-            if await self._add([record]):
-                await self._stream.done([(entry, fed(entry[1], record))])
+        stored = []
+        for content, one in readable:
+            if await self._add([one]):
+                stored.append(content)
             else:
-                await self._put_aside(entry)
+                await self._put_aside(content)
+        return stored
 
-    async def _add(self, batch: list[Record | OutcomeReport]) -> bool:
-        """Store records and reports; return False if the content of a record is at fault.
+    async def _wait_for_older(self, first: StreamEntry) -> None:
+        """Wait until other drains have stored all older entries: a report must find its decision."""
+        ends = asyncio.get_running_loop().time() + TURN_S
+        while not await self._log.is_oldest(first):
+            if asyncio.get_running_loop().time() > ends:
+                raise _OtherDrainIsSilent
+            await asyncio.sleep(GATHER_S / 10)
+
+    async def _add(self, batch: list[Content]) -> bool:
+        """Store records and reports. Return False if a record's content is at fault.
 
         Raises:
-            DriverUnavailable: If the database is away.
+            DriverUnavailable: If the database is unavailable.
         """
         records = [one for one in batch if isinstance(one, Record)]
         reports = [one for one in batch if isinstance(one, OutcomeReport)]
         try:
-            await self._driver.write(writes(self._dialect, records, reports))
+            if records or reports:
+                await self._driver.write(writes(self._dialect, records, reports))
         except (RowsRefused, ValueError):
             return False
-        self.stored += len(batch)
+        self.stored += len(records) + len(reports)
         self._on_stored(records)
         return True
 
     async def _store_spooled(self) -> bool:
-        """Store the oldest records of the spool; return False if it has none."""
+        """Store the oldest records of the spool. Return False if it has none."""
         if not self._spool.bytes and self._spool_open:
             return False
         self._spool_open = await asyncio.to_thread(self._spool.open)  # not while a killed server's drain has it
         contents = await asyncio.to_thread(self._spool.read, BATCH)
         if contents:
-            await self._settle([(b"", content) for content in contents])
+            if stored := await self._store(contents):
+                await self._log.append(stored, STORED)
             await asyncio.to_thread(self._spool.remove)
+            await self._make_room()
         await self._note_spool()
         return bool(contents)
 
+    async def _store_left(self) -> bool:
+        """Store what older drains left for this version. Return False if the next entry is of a still newer one."""
+        while entries := await self._log.left():
+            ours = list(takewhile(lambda one: self._log.waiting([one]), entries))
+            if not ours:
+                return False
+            await self._log.append(await self._store(self._log.waiting(ours)), STORED)
+            await self._log.remove_left(ours)
+        return True
+
+    async def _trim(self) -> None:
+        await self._log.trim(int(self._most_bytes / self._size.mean), self._most_age_s)
+
     async def _make_room(self) -> None:
-        """Move records from the stream to the spool while the stream holds more than it may."""
         with contextlib.suppress(RedisUnavailable):
+            await self._trim()
             await self._move_to_spool()
             await self._note_spool()
 
     async def _move_to_spool(self) -> None:
-        while await self._stream.length() * self._size.mean > self._most_in_stream:
-            entries = await self._stream.take()
+        while await self._log.length() * self._size.mean > self._most_bytes:
+            entries = await self._log.take()
             if not entries:
                 break
-            contents = [content for _, content in entries]
+            await self._log.leave([entry for entry in entries if self._log.is_newer(entry)])
+            waiting = [entry for entry in entries if STORED not in entry.fields]
+            contents = self._log.waiting(waiting)
             self._size.note(contents)
             try:
                 await asyncio.to_thread(self._spool.append, contents)
             except SpoolFull as error:
                 log.error("records fill Redis: the spool in the home folder takes no more (%s)", error)  # noqa: TRY400
-                self._stream.look_back(idle_ms=0)
+                self._log.look_back(idle_ms=0)
                 break
             # They are on the disk, so Redis need not hold them.
-            await self._stream.done([(entry, b"") for entry in entries])
+            await self._log.done(waiting, remove=True)
+            await self._log.done([entry for entry in entries if STORED in entry.fields])
+            await self._trim()
+
+    async def _note_trouble(self, cause: str) -> None:
+        if cause or self._trouble:
+            with contextlib.suppress(RedisUnavailable):
+                await self._log.note_trouble(cause)
+                self._trouble = cause
 
     async def _note_spool(self) -> None:
-        """Note what the spool holds, for the operator; log a change of more than a twentieth of what it may hold."""
+        """Record the spool's size for the operator. Log a change of more than a twentieth of its maximum."""
         size = self._spool.bytes
         if size or self._noted:
-            await self._stream.note_spool(size, self._spool.most)
+            await self._log.note_spool(size, self._spool.most)
         if abs(size - self._noted) > self._spool.most // 20 or (size == 0) != (self._noted == 0):
             log.warning("%d of %d MB of records wait on disk for the database", size >> 20, self._spool.most >> 20)
             self._noted = size
 
-    async def _put_aside(self, entry: Entry) -> None:
-        await self._stream.set_aside(entry)
+    async def _put_aside(self, content: bytes) -> None:
+        await self._log.set_aside(content)
         self.set_aside += 1
         log.error("a record that cannot be stored was set aside (%d so far)", self.set_aside)
 
     async def _rest(self, seconds: float) -> None:
-        """Pause, but not while stopping."""
         await pause(self._stopping, seconds)
 
 
 def _tell(error: Exception) -> None:
-    """Log why records are not stored now."""
-    if isinstance(error, DriverUnavailable):
-        log.warning("records wait, the database is away: %s", error)
-    elif not isinstance(error, RedisUnavailable):  # the connection tells of that itself
+    # `operate/health.py` reports outages of Redis and the database.
+    if not isinstance(error, (DriverUnavailable, RedisUnavailable, _OtherDrainIsSilent)):
         log.error("records cannot be stored", exc_info=error)
-
-
-def fed(content: bytes, record: Record | OutcomeReport) -> bytes:
-    """Return what the feed gets of an entry: decisions without their prompts and without very long lists of paths."""
-    if isinstance(record, OutcomeReport):
-        return b""
-    if not record.prompt and len(content) <= LARGEST_FED:
-        return content
-    paths: tuple[str, ...] = record.paths
-    while sum(map(len, paths)) > LONGEST_PATHS:
-        paths = paths[:-1]
-    return _encode(msgspec.structs.replace(record, prompt="", paths=paths))
-
-
-def _decode(content: bytes) -> Record | OutcomeReport:
-    return _report(content) if content[:1] and content[0] & 0xF0 == _ARRAY else _record(content)

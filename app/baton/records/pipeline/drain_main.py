@@ -8,21 +8,22 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import uvloop
 
-from baton.events.courier import Courier, CourierOrder
-from baton.events.sinks.sinks import Sinks
+from baton.events.log import Log
+from baton.events.sinks.sinks import Sinks, SinksOrder
 from baton.kernel.base import logs
 from baton.kernel.base.driver import DriverTarget, driver
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.spool import Spool
-from baton.records.pipeline.stream import RecordStream
 from baton.records.pipeline.telemetry import Telemetry, TelemetryOrder
+from baton.rules.call.record import Record
 
 TIMEOUT_S = 5.0
 """Longest wait for Redis, in seconds."""
@@ -33,17 +34,19 @@ FINISH_S = 5.0
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """Where records come from and where they are stored, and how the server logs."""
+    """The source and the destination of records, and the server's logging."""
 
     redis_url: str
     target: DriverTarget
     spool: str
-    """The folder for records while the database is away for long."""
+    """The folder for records while the database is unavailable for long."""
     most_in_spool: int
-    most_in_stream: int
-    """Bytes of records that the spool may hold, and that may wait in Redis."""
-    courier: CourierOrder | None
-    """How events are published, None where they are switched off."""
+    most_in_log: int
+    """Bytes that the spool and the log may hold."""
+    most_age_s: float
+    """Age at which stored entries leave the log, in seconds."""
+    sinks: SinksOrder | None
+    """Where events are sent, None where they are switched off."""
     telemetry: TelemetryOrder | None
     """Where spans are sent, None where no collector is configured."""
     log_level: Literal["debug", "info", "warning", "error"]
@@ -51,33 +54,40 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(order: Order) -> None:
-    """Store records and publish events until standard input ends or SIGTERM comes, then what is left for at most five seconds."""
+    """Store records and send events until standard input ends or SIGTERM comes, then the rest for at most five seconds."""
     redis = Redis(order.redis_url, timeout_s=TIMEOUT_S)
     writer = driver(order.target)
     await redis.start()
     loop = asyncio.get_running_loop()
-    # A connection of its own: both wait in Redis, and neither may wait for the other.
-    bus = Redis(order.redis_url, timeout_s=TIMEOUT_S)
-    await bus.start()
+    # A connection of its own: the drain waits in Redis.
+    other = Redis(order.redis_url, timeout_s=TIMEOUT_S)
+    await other.start()
     spool = Spool(Path(order.spool), order.most_in_spool)
-    telemetry = None if order.telemetry is None else _telemetry(bus, order.telemetry)
+    telemetry = None if order.telemetry is None else _telemetry(other, order.telemetry)
+    sinks = None if order.sinks is None else Sinks(other, order.sinks)
+
+    def stored(records: Sequence[Record]) -> None:
+        if telemetry is not None:
+            telemetry.export(records)
+        if sinks is not None:
+            sinks.wake()
+
     drain = Drain(
-        RecordStream(redis),
+        Log(redis),
         writer,
         order.target.dialect,
         spool,
-        most_in_stream=order.most_in_stream,
-        on_stored=(lambda _: None) if telemetry is None else telemetry.put,
+        most_bytes=order.most_in_log,
+        most_age_s=order.most_age_s,
+        on_stored=stored,
     )
-    publishing: list[Courier | Sinks | Telemetry] = [] if telemetry is None else [telemetry]
-    if order.courier is not None:
-        publishing += [Courier(bus, order.courier), _sinks(order.redis_url, order.courier)]
-    work = asyncio.gather(drain.run(), *(one.run() for one in publishing))
+    beside: list[Sinks | Telemetry] = [one for one in (telemetry, sinks) if one is not None]
+    work = asyncio.gather(drain.run(), *(one.run() for one in beside))
 
     def finish() -> None:
         loop.remove_reader(sys.stdin.fileno())
         drain.finish()
-        for one in publishing:
+        for one in beside:
             one.finish()
         loop.call_later(FINISH_S, work.cancel)
 
@@ -86,13 +96,9 @@ async def run(order: Order) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await work
     await redis.close()
-    await bus.close()
+    await other.close()
     await writer.close()
     spool.close()
-
-
-def _sinks(redis_url: str, order: CourierOrder) -> Sinks:
-    return Sinks(redis_url, order.sinks, prefix=order.prefix, names=order.names, without=order.without)
 
 
 def _telemetry(redis: Redis, order: TelemetryOrder) -> Telemetry:

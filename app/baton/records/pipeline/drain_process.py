@@ -1,16 +1,15 @@
-"""Keep the process of the drain running beside the server.
+"""Keeps the drain's process running for the server.
 
 In the server's own process, SQL would make each call cost a third more of its one core.
 """
 
 import logging
+import socket
 import subprocess
 import sys
 
 import msgspec
 
-from baton.events.courier import CourierOrder
-from baton.events.redis_streams.bus import Bounds
 from baton.events.sinks.sinks import SinksOrder
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.base.settings import Settings
@@ -21,14 +20,14 @@ from baton.records.pipeline.telemetry import TelemetryOrder
 log = logging.getLogger(__name__)
 
 STOP_S = 5.0
-"""How long the drain may go on when the server stops, in seconds; the rest waits in the stream."""
+"""How long the drain may go on when the server stops, in seconds; the rest waits in the log."""
 
 
 class DrainProcess:
-    """The drain as a child process, started again when it ends.
+    """The drain as a child process, restarted at its end.
 
-    Closing its standard input tells it to store what is left and end. That also happens when the server is killed,
-    so no drain outlives its server.
+    Closing its standard input makes it store the rest and end. That also happens when the server is killed, so no drain
+    outlives its server.
     """
 
     def __init__(self, settings: Settings, redis_url: str) -> None:
@@ -37,8 +36,9 @@ class DrainProcess:
             target=driver_target(database_url(settings)),
             spool=str((settings.home / "spool").absolute()),
             most_in_spool=settings.records_spool_mb << 20,
-            most_in_stream=settings.records_redis_mb << 20,
-            courier=_courier(settings),
+            most_in_log=settings.records_redis_mb << 20,
+            most_age_s=settings.events_hours * 3_600,
+            sinks=_sinks(settings),
             telemetry=_telemetry(settings),
             log_level=settings.log_level,
             log_format=settings.log_format,
@@ -56,34 +56,28 @@ class DrainProcess:
         self._keeper.watch()
 
     async def stop(self) -> None:
-        """Let the drain store what is in the stream, for at most five seconds, and end it."""
+        """Let the drain store the log, for at most five seconds, and end it."""
         if not await self._keeper.stop(_close_stdin, within_s=STOP_S):
-            log.warning("stopping before every record is in the database; the rest waits in the stream")
+            log.warning("stopping before every record is in the database; the rest waits in the log")
 
     def _spawn(self) -> Child:
         command = [sys.executable, "-P", "-m", "baton.records.pipeline.drain_main"]
-        # What the drain prints would mix with what the server prints; it logs to standard error.
+        # The drain's output would mix with the server's; it logs to standard error.
         return spawn(command, order=self._order, stdout=subprocess.DEVNULL)
 
 
-def _courier(settings: Settings) -> CourierOrder | None:
+def _sinks(settings: Settings) -> SinksOrder | None:
     if settings.events == "off":
         return None
-    bounds = Bounds(
-        entries=settings.events_entries, bytes=settings.events_mb << 20, age_s=int(settings.events_hours * 3600)
-    )
-    return CourierOrder(
+    return SinksOrder(
+        owner=f"{socket.gethostname()}:{settings.home.absolute()}",
         prefix=settings.events_prefix,
         names=dict(settings.events_topics),
-        without=settings.silent_topics,
-        bounds=bounds,
-        sinks=SinksOrder(
-            file=str(settings.events_file.absolute()) if settings.events_file else "",
-            file_bytes=settings.events_file_mb << 20,
-            kafka_url=settings.kafka_url.get_secret_value(),
-            restricted=settings.events_restricted_out,
-            internal_hosts=settings.webhook_hosts,
-        ),
+        without=settings.events_without,
+        file=str(settings.events_file.absolute()) if settings.events_file else "",
+        kafka_url=settings.kafka_url.get_secret_value(),
+        restricted=settings.events_restricted_out,
+        internal_hosts=settings.webhook_hosts,
     )
 
 

@@ -1,6 +1,6 @@
 """Decisions, routes and jobs as spans and log events of OpenTelemetry, with the names of its GenAI conventions.
 
-Only the process that stores records imports it, and only where a collector is configured: the SDK is an extra.
+Only the storing process imports it, and only with a configured collector: the SDK is an extra.
 """
 
 import logging
@@ -29,9 +29,9 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from baton.engine.call.record import Record
 from baton.kernel.base import trace
-from baton.records.pipeline.telemetry import JobEnd, TelemetryOrder, Traced
+from baton.records.pipeline.telemetry import EndedAttempt, TelemetryOrder, Traced
+from baton.rules.call.record import Record
 
 TIMEOUT_S = 5.0
 """Longest time that sending takes, with the exporter's own attempts, in seconds."""
@@ -44,7 +44,7 @@ class Otlp:
     """Sends spans and log events over HTTP, as protocol buffers."""
 
     def __init__(self, order: TelemetryOrder) -> None:
-        # What the exporters log of a collector that is away is counted; a line for each attempt would only be noise.
+        # Failures of an unavailable collector are counted; a log line for each attempt would only be noise.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         base = order.endpoint.rstrip("/")
         headers = order.headers
@@ -67,17 +67,17 @@ class Otlp:
 
 
 def span_of(one: Traced, resource: Resource) -> ReadableSpan | None:
-    """Return the span of a decision, a route or a job; None where the client's trace is not sampled.
+    """Return the span of a decision, a route or a job; None if the client's trace is not sampled.
 
-    Its ids are derived from what it is of, so sending it twice makes no second span.
+    Its ids are derived from its subject, so sending it twice makes no second span.
     """
     parent = trace.parts(one.traceparent)
     if parent is not None and not parent[2]:
         return None
-    # What belongs to no trace of its client belongs to the trace of its session.
+    # Without a trace of the client, the session's trace is the parent.
     trace_id = parent[0] if parent else trace.trace_id(one.organisation, one.user, one.session_id or one.id)
-    name, span_id, began, ended, attributes = _of_job(one) if isinstance(one, JobEnd) else _of_record(one)
-    failed = isinstance(one, JobEnd) and one.state == "failed"
+    name, span_id, began, ended, attributes = _of_job(one) if isinstance(one, EndedAttempt) else _of_record(one)
+    failed = isinstance(one, EndedAttempt) and one.state == "failed"
     return ReadableSpan(
         name=name,
         context=_context(trace_id, span_id),
@@ -127,7 +127,7 @@ def _of_record(one: Record) -> tuple[str, int, datetime, datetime, dict[str, Any
     return f"execute_tool {one.tool}", trace.span_id("decision", one.id), began, one.at, attributes
 
 
-def _of_job(one: JobEnd) -> tuple[str, int, datetime, datetime, dict[str, Any]]:
+def _of_job(one: EndedAttempt) -> tuple[str, int, datetime, datetime, dict[str, Any]]:
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": _PROVIDERS.get(one.provider, one.provider),

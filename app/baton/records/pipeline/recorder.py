@@ -1,391 +1,424 @@
-"""Queue decided calls while their answers are on their way; build and mask their records, append them to the stream."""
+"""Decisions: their counts, their records, and the queue that takes them to the log."""
 
 import asyncio
 import contextlib
 import logging
-from collections import deque
-from functools import lru_cache
-from itertools import islice
-from operator import attrgetter
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Literal
 
 import msgspec
+from uuid_utils import uuid7
 
-from baton.engine.call.outcome import OutcomeReport
-from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, LONGEST_PROMPT, MOST_PATHS, Record
-from baton.engine.call.verdict import RuleHit
-from baton.engine.text.masking import (
-    LONGEST,
-    WINDOW,
-    cut_at_word,
-    mask,
-    mask_and_cut,
-    mask_and_cut_bytes,
-    may_hold,
-    suspicious,
-)
-from baton.kernel.base.pause import pause
-from baton.kernel.base.settings import Settings
+from baton.clients.event import HookEvent
+from baton.clients.registry import can_ask
+from baton.clients.tool_inputs import runs_lines
+from baton.events.log import unpacked
+from baton.events.writer import BATCH, LogWriter
+from baton.kernel.base import trace
+from baton.kernel.base.caller import Caller
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.storable import storable
-from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.kernel.base.trace import moment_of
+from baton.kernel.redis.client import RedisUnavailable
+from baton.lib.text.masking import WINDOW
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.building import DecidedCall, decision_record
-from baton.records.pipeline.stream import RecordSize, RecordStream
+from baton.records.pipeline.kept_texts import KeptTexts
+from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.commands import SHELL_KEYS, command_of
+from baton.rules.call.edited_files import edited_paths, without_content
+from baton.rules.call.modes import Mode
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.record import Record
+from baton.rules.call.verdict import Verdict
+
+# The decision: the verdict, and the data for answers and records.
+
+
+class ModeInForce(msgspec.Struct, frozen=True, kw_only=True):
+    """The orchestrator mode of a decision."""
+
+    enabled: bool
+    level: str
+    scope: str
+
+
+class RouteOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt's route in its record; `agent` is "" if no agent was chosen.
+
+    `confidence` is from 0 to 1, `elapsed_us` in microseconds, `tier` names the deciding tier, `told` the context given
+    to the prompt's agent.
+    """
+
+    id: str
+    agent: str
+    tier: str
+    told: Literal["agent", "shortlist", "none"]
+    confidence: float
+    elapsed_us: int
+    degraded: tuple[str, ...]
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The decision on one call. `degraded` names unavailable services; `elapsed_us` is in microseconds.
+
+    `overridden` is True if Baton was switched off for the session, so that no rule ran, or if a matching rule was
+    lifted for it.
+    """
+
+    id: str
+    verdict: Verdict
+    mode: ModeInForce
+    revision: str
+    degraded: tuple[str, ...] = ()
+    elapsed_us: int = 0
+    overridden: bool = False
+
+
+# Counts in this process since its start; `/metrics` reads them. Counting is on the path of every answer, so each count
+# is one dictionary access.
+
+MOST_REFUSED = 1_000
+MOST_RULES = 1_000
+"""Rules that each worker counts by name; further ones are counted as `others`, so that memory stays bounded."""
+MOST_VERSIONS = 200
+"""Versions of clients that each worker counts by name."""
+BUCKETS_MS = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
+"""Upper bounds of the histogram of decision times, in milliseconds; one more bucket holds slower ones."""
+
+_BOUNDS_US = tuple(int(bound * 1000) for bound in BUCKETS_MS)
+
+
+class Counters:
+    """In-process counts."""
+
+    def __init__(self) -> None:
+        self.decisions: Counter[tuple[str, ...]] = Counter()
+        """Decisions by deciding rule ("" for none), effect and mode (`off`, `guidance` or `strict`)."""
+        self.matches: Counter[tuple[str, ...]] = Counter()
+        """Matches by rule and effect, including those of rules that did not decide."""
+        self.took = [0] * (len(_BOUNDS_US) + 1)
+        """Decisions per bucket of time; not cumulative."""
+        self.took_us = 0
+        self.degraded: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
+        self.routes: Counter[str] = Counter()
+        """Prompts by the tier that decided: explicit, node, scorer, model or none."""
+        self.outcomes: Counter[tuple[str, ...]] = Counter()
+        """Decisions that a client disobeyed, by client, version and outcome."""
+        self._rules: set[str] = set()
+        self.refused: Counter[str] = Counter()
+        """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
+        self.model_calls: Counter[tuple[str, ...]] = Counter()
+        """Calls to models and routing nodes, by breaker and outcome."""
+        self.breaker_changes: Counter[tuple[str, ...]] = Counter()
+        """Changes of breakers, by breaker and new phase; each is counted by the process that made it."""
+        self.stream_gaps = 0
+        """Gaps that readers of live streams were told of, because they had fallen behind what Redis keeps."""
+
+    def decided(self, decision: Decision) -> None:
+        """Count a decision, its rule hits and its time."""
+        verdict, mode = decision.verdict, decision.mode
+        self.decisions[self._rule(verdict.rule), verdict.effect, mode.level if mode.enabled else "off"] += 1
+        for hit in verdict.hits:
+            self.matches[self._rule(hit.id), hit.effect] += 1
+        self.took[bisect_left(_BOUNDS_US, decision.elapsed_us)] += 1
+        self.took_us += decision.elapsed_us
+        if decision.degraded:
+            self.degraded.update(map(self._cause, decision.degraded))
+
+    def routed(self, tier: str, degraded: list[str]) -> None:
+        """Count a routed prompt by its deciding tier."""
+        self.routes[tier] += 1
+        if degraded:
+            self.degraded.update(degraded)
+
+    def hooks_changed(self) -> None:
+        """Count a session with hooks other than installed, or other than the session before."""
+        self.degraded["installation"] += 1
+
+    def agent_unannounced(self) -> None:
+        """Count an agent on its caller's model though its roster gives it another one."""
+        self.degraded["agent_model"] += 1
+
+    def disobeyed(self, client: str, version: str, outcome: str) -> None:
+        """Count a call executed otherwise than decided."""
+        key = (client, version or "unknown", outcome)
+        self.outcomes[
+            key if key in self.outcomes or len(self.outcomes) < MOST_VERSIONS else (client, "others", outcome)
+        ] += 1
+
+    def failed(self, client: str, answer: str, code: str) -> None:
+        """Count a hook call with the client's failure answer instead of a decision."""
+        self.failures[f"{client} {answer} {code}"] += 1
+
+    def token_refused(self, who: str) -> None:
+        """Count a hook call with a refused token; beyond a thousand names they are counted as `others`."""
+        self.refused[who if who in self.refused or len(self.refused) < MOST_REFUSED else "others"] += 1
+
+    def _cause(self, cause: str) -> str:
+        """Return the label of a cause; the rule in `expression:RULE` is one of the bounded names."""
+        kind, colon, rule = cause.partition(":")
+        return f"{kind}:{self._rule(rule)}" if colon else cause
+
+    def _rule(self, rule: str) -> str:
+        if rule not in self._rules:
+            if len(self._rules) >= MOST_RULES:
+                return "others"
+            self._rules.add(rule)
+        return rule
+
+
+# The records of decisions and events, built after the answer is sent.
+
+ADVISORIES = "PatternAdvisories"
+"""The event of a record that says which advisories a prompt showed."""
+_WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
+
+
+class DecidedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The data for a decided call's record, built after its answer.
+
+    `prompt` is its sub-agent's prompt, if the team keeps prompts; `started` the agent started by the call, "" for none;
+    `traceparent` its request's trace.
+    """
+
+    caller: Caller
+    call: ToolCall
+    decision: Decision
+    prompt: str = ""
+    started: str = ""
+    traceparent: str = ""
+
+
+def decision_record(decided: DecidedCall) -> Record:
+    """Return the record of a decided call."""
+    caller, call, decision = decided.caller, decided.call, decided.decision
+    principal, verdict = caller.principal, decision.verdict
+    return Record(
+        id=decision.id,
+        # Ids contain the time for searches, so a retry decided again keeps the first timestamp.
+        at=moment_of(decision.id),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        role=principal.role,
+        client=call.client,
+        event="PreToolUse",
+        project=call.project,
+        session_id=call.session_id,
+        agent_id=call.agent_id,
+        agent_type=call.agent_type,
+        tool=call.tool_name,
+        tool_use_id=call.tool_use_id,
+        effect=verdict.effect,
+        decision=_WORDS.get(verdict.effect, "allow"),
+        rules=verdict.hits,
+        mode_enabled=decision.mode.enabled,
+        mode_level=decision.mode.level,
+        mode_scope=decision.mode.scope,
+        revision=decision.revision,
+        elapsed_us=min(decision.elapsed_us, 2**31 - 1),
+        degraded=decision.degraded,
+        command=_command(call),
+        paths=edited_paths(call),
+        model_injected=_injected(call, decision),
+        prompt=decided.prompt,
+        overridden=decision.overridden,
+        outcome="refused" if is_refused(call.client, verdict.effect) else "unknown",
+        started_agent=decided.started,
+        traceparent=decided.traceparent,
+        client_version=caller.client_version,
+    )
+
+
+def is_refused(client: str, effect: str) -> bool:
+    """Return whether a verdict keeps the client from running the call. A question does if nobody can be asked."""
+    return effect == "deny" or (effect == "ask" and not can_ask(client))
+
+
+def event_record(
+    caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str, route: RouteOutcome | None = None
+) -> Record:
+    """Return the record of an event without a tool call: a session started with Baton off, or a prompt."""
+    principal = caller.principal
+    record_id = str(uuid7()) if route is None else route.id
+    return Record(
+        id=record_id,
+        at=moment_of(record_id),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        role=principal.role,
+        project=project,
+        session_id=event.session_id,
+        client=event.client,
+        event=event.name,
+        mode_enabled=mode.enabled,
+        mode_level=mode.level,
+        mode_scope=mode.scope,
+        revision=revision,
+        prompt=event.prompt if event.name == "UserPromptSubmit" else "",
+        overridden=caller.disabled or (caller.mode_off and event.name == "SessionStart"),
+        elapsed_us=0 if route is None else route.elapsed_us,
+        degraded=() if route is None else route.degraded,
+        routed_to="" if route is None else route.agent,
+        routed_by="" if route is None else route.tier,
+        routed_as="" if route is None else route.told,
+        confidence=0.0 if route is None else route.confidence,
+        traceparent=trace.parent.get(),
+        client_version=caller.client_version,
+    )
+
+
+def advisories_record(principal: Principal, session_id: str, lines: Sequence[str]) -> Record:
+    """Return the record of the advisories shown by a session's prompt, a line each."""
+    record_id = str(uuid7())
+    return Record(
+        id=record_id,
+        at=moment_of(record_id),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        role=principal.role,
+        client="",
+        event=ADVISORIES,
+        session_id=session_id,
+        command="\n".join(lines),
+    )
+
+
+def shown_call(call: ToolCall) -> str:
+    """Return what the record of a call shows of it, secrets masked."""
+    texts = {"tool": call.tool_name, "command": _command(call), "paths": edited_paths(call)}
+    return masked(msgspec.structs.replace(_NOTHING, **texts)).shown
+
+
+def _command(call: ToolCall) -> str:
+    """Return the command of a call without file contents, as these are never stored."""
+    tool, command = call.tool_name, call.tool_input.get("command")
+    if runs_lines(tool) and not call.tool_input.keys() <= SHELL_KEYS:
+        command = command_of(tool, call.tool_input)
+    if isinstance(command, list):
+        command = " ".join(str(word) for word in command)
+    # The command of `apply_patch` is the patch itself: nothing but file contents.
+    if not isinstance(command, str) or tool == "apply_patch":
+        return ""
+    return without_content(command)
+
+
+def _injected(call: ToolCall, decision: Decision) -> str:
+    updated = decision.verdict.updated_input or {}
+    model = updated.get("model")
+    return model if isinstance(model, str) and model != call.tool_input.get("model") else ""
+
+
+# The queue of records. They are masked after the answer is sent.
 
 log = logging.getLogger(__name__)
 
-BATCH = 50
-"""Records that are built, masked and appended together; this takes a few milliseconds of the event loop."""
-LARGEST_BATCH = 32_768
-"""Characters that are masked together, also a few milliseconds; a single record may be larger."""
-GATHER_S = 0.002
-"""How long records gather before a batch is appended, in seconds."""
-TIMEOUT_S = 5.0
-"""Longest wait for Redis, in seconds. No answer waits for this connection, so it may be slow."""
-RETRY_S = 0.1
-STOP_S = 5.0
-"""Longest time that stopping waits for Redis, in seconds."""
 STATS_S = 0.5
-"""Longest wait for the length of the stream, in seconds."""
-
-LOOK_S = 1.0
-"""How often Redis is asked for the length of the stream while records are dropped, in seconds."""
-SHED_FROM = (2.0, 3.0, 4.0)
-"""How full the stream must be for each degree of dropping, as a multiple of what may wait in Redis.
-
-The drain moves what is above 1 to disk. So the stream grows to 2 only if the disk is full too, or the drain is down.
-"""
-_SHEDDING = (
-    "nothing is dropped any more",
-    "calls that no rule matched and the ends of calls are dropped from now on",
-    "everything but refusals, questions and overridden calls is dropped from now on",
-    "every record is dropped from now on",
-)
+"""Timeout of the length of the log, in seconds."""
+MINUTE_S = 60.0
+"""How long a user's further refusals are counted on the first one, in seconds."""
 
 _encode = msgspec.msgpack.Encoder().encode
-_IDS = (
-    "organisation",
-    "team",
-    "user",
-    "client",
-    "event",
-    "session_id",
-    "agent_id",
-    "agent_type",
-    "tool",
-    "tool_use_id",
-    "routed_to",
-    "started_agent",
+_record_texts = KeptTexts(Record)
+_report_texts = KeptTexts(OutcomeReport)
+masked = _record_texts.masked
+_NOTHING = Record(
+    id="", at=datetime.fromtimestamp(0, UTC), organisation="", team="", user="", client="", event="PreToolUse"
 )
-_ids = attrgetter(*_IDS)
-_PASSING = ("session_id", "agent_id", "tool_use_id")
-_passing_ids = attrgetter(*_PASSING)
-_lasting_ids = attrgetter(*(name for name in _IDS if name not in _PASSING))
-_QueueEntry = tuple[Record | OutcomeReport, int]
-"""A record, and how many characters of it the client chose."""
 
 
 class Recorder:
-    """A bounded queue before the stream. While Redis is away and the queue is full, records are dropped and counted."""
+    """Puts records and outcome reports into the log. At a stop, the rest is stored in SQL directly."""
 
-    def __init__(self, settings: Settings, redis_url: str, database: Database) -> None:
-        self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
-        self._stream = RecordStream(self._redis, with_events=settings.events == "on")
+    def __init__(self, writer: LogWriter, database: Database) -> None:
+        self._writer = writer
         self._database = database
-        self._limit = settings.records_queue
-        self._new: deque[Record | DecidedCall | OutcomeReport] = deque()
-        """What has come since the last batch, less than a batch: calls whose record is not built hold their whole input."""
-        self._queue: deque[_QueueEntry] = deque()
-        self._arrived = asyncio.Event()
-        self._stopping = asyncio.Event()
-        self._appending: asyncio.Task[None] | None = None
-        self._lengths = (0, 0)
-        self._spooled = (0, 0)
-        self._most_in_redis = settings.records_redis_mb << 20
-        self._size = RecordSize()
-        self._shedding = 0
-        self._shed = 0
-        self._appended = 0
-        self._dropped = 0
+        self._lengths = self._spooled = (0, 0)
+        self._refusals: dict[tuple[str, str], Record] = {}
+        self.start = writer.start
+        self.counts = writer.counts
 
     def put(self, record: Record | DecidedCall) -> None:
-        """Queue a record, or what it is built from. Never waits, whatever is away."""
-        if self._shedding:
-            if isinstance(record, DecidedCall):
-                record = decision_record(record)
-            if self._shedding >= _worth(record):
-                self._shed += 1
-                return
-        self._put(record)
+        """Queue a record, or the data for it. Never waits."""
+        worth = 1
+        if self._writer.shedding:
+            record = decision_record(record) if isinstance(record, DecidedCall) else record
+            worth = _worth(record)
+        self._writer.put(partial(packed_record, record), worth)
+
+    def put_refusal(self, refused: DecidedCall) -> None:
+        """Queue a user's first refusal by the rate limit in a minute, and again with the number of further ones."""
+        key = refused.caller.principal.organisation, refused.caller.principal.user
+        if (first := self._refusals.get(key)) is not None:
+            self._refusals[key] = msgspec.structs.replace(first, repeats=first.repeats + 1)
+            return
+        self._refusals[key] = decision_record(refused)
+        self.put(self._refusals[key])
+        asyncio.get_running_loop().call_later(MINUTE_S, self._end_minute, key)
+
+    def _end_minute(self, key: tuple[str, str]) -> None:
+        first = self._refusals.pop(key, None)
+        if first is not None and first.repeats:
+            self.put(first)
 
     def put_outcome(self, report: OutcomeReport) -> None:
-        """Queue the end of a call, behind the record of its decision. Never waits, whatever is away."""
-        if self._shedding:
-            self._shed += 1
-            return
-        self._put(report)
-
-    def _put(self, one: Record | DecidedCall | OutcomeReport) -> None:
-        if self._queued >= self._limit:
-            self._dropped += 1
-            return
-        self._new.append(one)
-        if len(self._new) >= BATCH:
-            self._build()
-        self._arrived.set()
-
-    @property
-    def _queued(self) -> int:
-        return len(self._new) + len(self._queue)
-
-    def _build(self) -> None:
-        """Build the records of what has come."""
-        while self._new:
-            one = self._new.popleft()
-            try:
-                self._queue.append(_entry(one))
-            except Exception:
-                self._dropped += 1
-                log.exception("a record cannot be built")
-
-    def counts(self) -> dict[str, int]:
-        """Return the counts since the start; `queued` is the present length of the queue.
-
-        `shed` are those of the `dropped` that were left out because Redis holds as much as it may.
-        """
-        dropped = self._dropped + self._shed
-        return {"queued": self._queued, "dropped": dropped, "shed": self._shed, "appended": self._appended}
+        """Queue a call's end, after its decision's record. Never waits."""
+        self._writer.put(partial(_packed_report, report))
 
     async def stats(self) -> dict[str, int]:
-        """Return `counts` and, as last known, what waits beside the queue.
+        """Return `counts` and the last known backlog besides the queue.
 
-        `waiting` and `set_aside` are entries in Redis, `spool_mb` and `spool_most_mb` what waits on the disks of all
-        machines and what may wait there; the latter is 0 while nothing does.
+        `waiting` and `set_aside` are entries in Redis, `spool_mb` and `spool_most_mb` the backlog on the disks of all
+        machines and its maximum; the latter is 0 without a backlog.
         """
         with contextlib.suppress(RedisUnavailable, TimeoutError):
             async with asyncio.timeout(STATS_S):
-                self._lengths = await self._stream.lengths()
-                self._spooled = await self._stream.spooled()
-        # Rounded up: what waits on disk is never shown as nothing.
+                self._lengths = await self._writer.log.lengths()
+                self._spooled = await self._writer.log.spooled()
+        # Rounded up: a backlog on disk is never shown as 0.
         spooled, most = (-(-size >> 20) if size else 0 for size in self._spooled)
         waits = {"waiting": self._lengths[0], "set_aside": self._lengths[1]}
         return self.counts() | waits | {"spool_mb": spooled, "spool_most_mb": most}
 
-    async def start(self) -> None:
-        """Start to append. Redis may be away."""
-        await self._redis.start()
-        self._appending = asyncio.get_running_loop().create_task(self._append_all())
-
     async def stop(self) -> None:
-        """Append what is queued, for at most five seconds.
-
-        What does not reach the stream is stored in SQL directly, or is counted as dropped.
-        """
-        self._stopping.set()
-        self._arrived.set()
-        if self._appending is not None:
-            await asyncio.wait([self._appending], timeout=STOP_S)
-            self._appending.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._appending
-        await self._store_rest()
-        await self._redis.close()
-
-    async def _append_all(self) -> None:
-        while not self._stopping.is_set() or self._queued:
-            await self._wait()
-            self._arrived.clear()
-            if not self._stopping.is_set():
-                await asyncio.sleep(GATHER_S)
-            while self._queued:
-                self._build()
-                # While Redis is away, one record is enough to find out that it is back.
-                batch = self._next(BATCH if self._redis.up else 1)
-                packed = [content for record, _ in batch if (content := self._pack(record)) is not None]
-                try:
-                    waiting = await self._stream.append(packed)
-                except RedisUnavailable:
-                    if self._stopping.is_set():
-                        return
-                    await pause(self._stopping, RETRY_S)
-                    continue
-                # Removed only now: after a failed append they are sent again. A timeout may hide that Redis took
-                # them, so the stream can hold a record twice; SQL stores it once, by its id.
-                for _ in batch:
-                    self._queue.popleft()
-                self._size.note(packed)
-                self._look_at(waiting)
-                self._appended += len(packed)
-                self._dropped += len(batch) - len(packed)
-
-    async def _wait(self) -> None:
-        """Wait for records. While some are dropped, look now and then whether Redis has room again."""
-        while self._shedding and not self._stopping.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._arrived.wait(), LOOK_S)
-            with contextlib.suppress(RedisUnavailable):
-                self._look_at(await self._stream.length())
-            if self._queued:
-                return
-        await self._arrived.wait()
-
-    def _look_at(self, waiting: int) -> None:
-        """Decide which records are dropped while so many wait in Redis."""
-        full = waiting * self._size.mean / self._most_in_redis
-        # A degree that was reached ends a little below where it begins, or it would come and go.
-        shedding = sum(
-            full >= (limit if degree > self._shedding else 0.9 * limit) for degree, limit in enumerate(SHED_FROM, 1)
-        )
-        if shedding != self._shedding:
-            self._shedding = shedding
-            log.error(
-                "%d records wait in Redis, %.1f times what may wait there: %s", waiting, full, _SHEDDING[shedding]
-            )
-
-    def _next(self, most: int) -> list[_QueueEntry]:
-        """Return the first records of the queue, as many as can be masked without delaying the event loop."""
-        batch: list[_QueueEntry] = []
-        size = 0
-        for entry in islice(self._queue, most):
-            size += entry[1]
-            if batch and size > LARGEST_BATCH:
-                break
-            batch.append(entry)
-        return batch
-
-    @staticmethod
-    def _pack(record: Record | OutcomeReport) -> bytes | None:
-        """Mask and encode a record; return None if it cannot be encoded, so that it does not hold up the others."""
-        try:
-            if isinstance(record, OutcomeReport):
-                return _encode(masked_report(record))
-            return _encode(record if _may_leave(record) else masked(record))
-        except Exception:
-            log.exception("a record cannot be packed")
-            return None
-
-    async def _store_rest(self) -> None:
-        self._build()
-        while self._queue:
-            batch = [record for record, _ in islice(self._queue, BATCH)]
-            records = [masked(one) for one in batch if isinstance(one, Record)]
-            reports = [masked_report(one) for one in batch if isinstance(one, OutcomeReport)]
+        """Append queued entries, for at most five seconds, and store the rest."""
+        for key in list(self._refusals):
+            self._end_minute(key)
+        rest = [unpacked(content) for content in await self._writer.stop()]
+        for start in range(0, len(rest), BATCH):
+            batch = rest[start : start + BATCH]
+            records = [one for one in batch if isinstance(one, Record)]
+            reports = [one for one in batch if isinstance(one, OutcomeReport)]
             try:
                 await decisions.add(self._database, records, reports)
             except DatabaseUnavailable:
-                self._dropped += len(self._queue)
-                log.error("%d records are lost: neither redis nor the database took them", len(self._queue))  # noqa: TRY400
+                log.error("%d entries are lost: neither Redis nor the database took them", len(rest) - start)  # noqa: TRY400
                 return
-            for _ in batch:
-                self._queue.popleft()
+            self._writer.rescued(len(records) + len(reports))
 
 
-def _entry(one: Record | DecidedCall | OutcomeReport) -> _QueueEntry:
-    """Return a record as it waits: without what is never kept, since ten thousand may have to wait in memory."""
-    if isinstance(one, OutcomeReport):
-        report = bounded_report(one)
-        return report, len(report.tool_use_id) + len(report.session_id)
-    record = decision_record(one) if isinstance(one, DecidedCall) else one
-    size = _size(record)
-    if size > WINDOW:
-        record = _bounded(record)
-        size = _size(record)
-    return record, size
+def packed_record(record: Record | DecidedCall) -> bytes:
+    """Build, bound, mask and encode a record."""
+    built = decision_record(record) if isinstance(record, DecidedCall) else record
+    if _record_texts.size(built) > WINDOW:
+        built = _record_texts.bounded(built)
+    return _encode(masked(built))
+
+
+def _packed_report(report: OutcomeReport) -> bytes:
+    if _report_texts.size(report) > WINDOW:
+        report = _report_texts.bounded(report)
+    return _encode(_report_texts.masked(report))
 
 
 def _worth(record: Record) -> int:
-    """Return from which degree of `SHED_FROM` on a record is dropped."""
+    """Return the degree of `SHED_FROM` at which a record is dropped."""
     if record.decision != "allow" or record.overridden:
         return 3
     return 2 if record.rules or record.effect == "rewrite" else 1
-
-
-def _size(record: Record) -> int:
-    """Return how many characters of a record the client chose."""
-    ids = len(record.session_id) + len(record.agent_id) + len(record.agent_type) + len(record.tool_use_id)
-    texts = len(record.project) + len(record.command) + len(record.prompt)
-    return ids + len(record.tool) + texts + sum(map(len, record.paths))
-
-
-def _bounded(record: Record) -> Record:
-    """Return the record with each text cut to more than is kept of it, so that what is kept is masked whole."""
-    texts = {name: getattr(record, name)[:LONGEST_ID] for name in _IDS}
-    return msgspec.structs.replace(
-        record,
-        **texts,
-        project=cut_at_word(record.project, WINDOW),
-        command=cut_at_word(record.command, WINDOW),
-        prompt=cut_at_word(record.prompt, 2 * LONGEST_PROMPT),
-        paths=tuple(cut_at_word(path, 2 * LONGEST_PROJECT) for path in record.paths[:MOST_PATHS]),
-    )
-
-
-def _may_leave(record: Record) -> bool:
-    """Return whether `masked` would change nothing, which holds for most records and is cheaper to find out."""
-    passing, texts = _passing_ids(record), (record.project, record.command, record.model_injected, *record.paths)
-    together = "\n".join((*passing, *texts))
-    return (
-        not record.prompt
-        and record.elapsed_us < 2**31
-        and len(record.paths) <= MOST_PATHS
-        and len(record.command) <= LONGEST
-        and len(record.model_injected) <= LONGEST_ID
-        and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
-        and max(map(len, passing)) <= LONGEST_ID
-        and storable(together) == together
-        and _fit(*_lasting_ids(record), *[hit.id for hit in record.rules])
-        # Not cached: calls share none of these, and 200,000 sessions would leave no room for what all of them share.
-        and not may_hold("\n".join(passing))
-        and not any(map(suspicious, texts))
-    )
-
-
-@lru_cache(maxsize=4_096)
-def _fit(*ids: str) -> bool:
-    """Return whether ids are storable as they are. Cached: a person's calls have the same ones."""
-    together = "\n".join(ids)
-    return max(map(len, ids)) <= LONGEST_ID and storable(together) == together and not suspicious(together)
-
-
-def masked(record: Record) -> Record:
-    """Return the record with secrets masked, and every text storable and of bounded length."""
-    ids: tuple[str, ...] = _ids(record)
-    together = "".join(ids)
-    texts = {}
-    if storable(together) != together or max(map(len, ids)) > LONGEST_ID or suspicious("\n".join(ids)):
-        texts = {name: mask(storable(text))[:LONGEST_ID] for name, text in zip(_IDS, ids, strict=True)}
-    return msgspec.structs.replace(
-        record,
-        **texts,
-        project=mask_and_cut(storable(record.project), LONGEST_PROJECT),
-        command=mask_and_cut(storable(record.command)),
-        prompt=mask_and_cut_bytes(storable(record.prompt), LONGEST_PROMPT),
-        paths=tuple(mask_and_cut(storable(path), LONGEST_PROJECT) for path in record.paths[:MOST_PATHS]),
-        rules=tuple(RuleHit(storable(hit.id)[:LONGEST_ID], hit.effect) for hit in record.rules),
-        model_injected=mask(storable(record.model_injected))[:LONGEST_ID],
-        elapsed_us=min(record.elapsed_us, 2**31 - 1),
-    )
-
-
-_REPORTED_IDS = ("organisation", "team", "user", "session_id", "agent_id", "tool", "tool_use_id")
-
-
-def bounded_report(report: OutcomeReport) -> OutcomeReport:
-    """Return a report without what is never kept of its texts, so that what is kept is masked whole."""
-    if max(len(report.usage.model), *(len(getattr(report, name)) for name in _REPORTED_IDS)) <= WINDOW:
-        return report
-    texts = {name: getattr(report, name)[:WINDOW] for name in _REPORTED_IDS}
-    usage = msgspec.structs.replace(report.usage, model=report.usage.model[:WINDOW])
-    return msgspec.structs.replace(report, **texts, usage=usage)
-
-
-def masked_report(report: OutcomeReport) -> OutcomeReport:
-    """Return a report with its ids as the record of its decision has them, or it would not find its row."""
-    ids = tuple(getattr(report, name) for name in _REPORTED_IDS)
-    kept = (*ids, report.usage.model)
-    together = "\n".join(kept)
-    if storable(together) == together and max(map(len, kept)) <= LONGEST_ID and not suspicious(together):
-        return report
-    texts = {name: mask(storable(text))[:LONGEST_ID] for name, text in zip(_REPORTED_IDS, ids, strict=True)}
-    usage = msgspec.structs.replace(report.usage, model=mask(storable(report.usage.model))[:LONGEST_ID])
-    return msgspec.structs.replace(report, **texts, usage=usage)

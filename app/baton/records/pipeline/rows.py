@@ -1,8 +1,6 @@
-"""How records and outcome reports are written into SQL: the statements, and the values of a row for each database.
+"""Writes records and outcome reports into SQL: the statements, and a row's values for each database.
 
-What is kept about decisions beside their rows (rule hits, totals) is written in the same transaction, and only for
-those that were not stored before: the stream hands an entry out at least once. The columns of an hour are written
-later, and what changes an hour that is written already marks it.
+Totals are written in the same transaction, and only for new decisions: the stream delivers an entry at least once. The columns of an hour are written later, and a change to a written hour marks it.
 """
 
 import time
@@ -13,44 +11,42 @@ from typing import Any
 
 import msgspec
 
-from baton.engine.call.outcome import OutcomeReport
-from baton.engine.call.record import Record
 from baton.kernel.base.driver import Dialect, Rows, Statements, Writes
-from baton.kernel.base.uuid7 import least_id
-from baton.records.pipeline.hours import marks_of_stale
+from baton.kernel.base.trace import least_id
+from baton.records.columns.hours import marks_of_stale
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.record import FIELDS, Record
 
 LARGEST_BATCH = 200
 """Records per transaction; more would keep other writers waiting."""
 LONGEST_CALL = timedelta(days=1)
 """How old the decision may be that a report belongs to."""
 _COLUMNS = Record.__struct_fields__
-_JSON = frozenset({"rules", "degraded", "paths"})
+_JSON = frozenset(field.name for field in FIELDS if field.kind is tuple)
 _CONVERTED = [index for index, name in enumerate(_COLUMNS) if name == "at" or name in _JSON]
 """The columns whose values are not stored as the record has them."""
-_TYPES_OF_COLUMNS = {
-    "at": "timestamptz", "mode_enabled": "boolean", "overridden": "boolean", "confidence": "float8",
-    **dict.fromkeys(("elapsed_us", "duration_ms", "input_tokens", "cached_tokens", "output_tokens"), "integer"),
-}  # fmt: skip
-"""Postgres's types of the columns that are no texts."""
+_POSTGRES = {str: "text", tuple: "text", bool: "boolean", int: "integer", float: "float8", datetime: "timestamptz"}
+"""Postgres's types of the values that are stored."""
 
 
 def writes(dialect: Dialect, records: Sequence[Record], reports: Sequence[OutcomeReport] = ()) -> Writes:
-    """Return what stores at most 200 records and reports; a record that is stored already stays as it is.
+    """Return the statements to store at most 200 records and reports. Of a stored record only `repeats` may grow.
 
     The reports come last: their decisions may be in the same batch.
 
     Raises:
-        ValueError: If there are more, or if a moment has no timezone.
+        ValueError: If there are more, or if a timestamp has no timezone.
     """
     if len(records) + len(reports) > LARGEST_BATCH:
         raise ValueError(f"{len(records) + len(reports)} records in one batch; at most {LARGEST_BATCH}")
+    firsts = {record.id for record in records if not record.repeats}
+    # Once each: a batch may hold the same record twice.
+    records = list({record.id: record for record in sorted(records, key=lambda one: one.repeats)}.values())
     rows = [_row(dialect, record) for record in records]
     ends = [_ended(dialect, report) for report in reports]
 
     def beside(new: Collection[str]) -> Statements:
-        # By id: a batch may hold the same record twice.
-        stored = list({record.id: record for record in records if record.id in new}.values())
-        return [*_hits(dialect, stored), *_totals(dialect, stored)]
+        return _totals(dialect, [(one, one.repeats + (one.id in firsts)) for one in records if one.id in new])
 
     def after(new: Collection[str], ended: Rows) -> Statements:
         changed = {(record.organisation, record.id) for record in records if record.id in new}
@@ -59,16 +55,12 @@ def writes(dialect: Dialect, records: Sequence[Record], reports: Sequence[Outcom
     return Writes(_INSERT_DECISIONS[dialect], rows, beside, ends, after)
 
 
-def _hits(dialect: Dialect, records: Sequence[Record]) -> Statements:
-    rows = sorted({(hit.id, record.id): hit.effect for record in records for hit in record.rules}.items())
-    return [(_INSERT_HIT[dialect], [(*key, effect) for key, effect in rows])] if rows else []
-
-
-def _totals(dialect: Dialect, records: Sequence[Record]) -> Statements:
-    counted = Counter(
-        (one.organisation, one.user, one.team, one.effect) for one in records if one.event == "PreToolUse"
-    )
-    # In one order everywhere: two servers that count the same keys would otherwise wait for each other.
+def _totals(dialect: Dialect, records: Sequence[tuple[Record, int]]) -> Statements:
+    counted: Counter[tuple[str, ...]] = Counter()
+    for one, count in records:
+        if one.event == "PreToolUse":
+            counted[one.organisation, one.user, one.team, one.effect] += count
+    # In one order everywhere, or two servers counting the same keys would deadlock.
     rows = [(*key, count) for key, count in sorted(counted.items())]
     return [(_COUNT[dialect], rows)] if rows else []
 
@@ -84,29 +76,27 @@ def _marks(dialect: Dialect, count: int) -> str:
 
 
 def _insert_decisions(dialect: Dialect) -> str:
-    """Return the statement that stores decisions: in SQLite for one row, in Postgres for columns of many rows.
+    """Return the statement to store decisions: in SQLite for one row, in Postgres for columns of many rows.
 
-    Postgres takes a batch as one statement, which is quicker than a statement a row and says which rows were new.
+    Postgres takes a batch as one statement. It is faster than a statement per row and returns the new rows.
     """
     names = ", ".join(f'"{column}"' for column in _COLUMNS)
-    if dialect == "sqlite":
-        return f"INSERT INTO decisions ({names}) VALUES ({_marks(dialect, len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608 - names of ours
-    arrays = ", ".join(
-        f"${number}::{_TYPES_OF_COLUMNS.get(column, 'text')}[]" for number, column in enumerate(_COLUMNS, 1)
+    repeated = (
+        " ON CONFLICT (organisation, id) DO UPDATE SET repeats = excluded.repeats"
+        " WHERE excluded.repeats > decisions.repeats"
     )
+    if dialect == "sqlite":
+        return f"INSERT INTO decisions ({names}) VALUES ({_marks(dialect, len(_COLUMNS))}){repeated}"  # noqa: S608 - names of ours
+    arrays = ", ".join(f"${number}::{_POSTGRES[field.kind]}[]" for number, field in enumerate(FIELDS, 1))
     values = ", ".join(f'"{column}"' + ("::json" if column in _JSON else "") for column in _COLUMNS)
     return (
         f"INSERT INTO decisions ({names}) SELECT {values} FROM unnest({arrays}) AS new({names})"  # noqa: S608
-        " ON CONFLICT DO NOTHING RETURNING id"
+        f"{repeated} RETURNING id"
     )
 
 
 _DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgresql")
 _INSERT_DECISIONS = {dialect: _insert_decisions(dialect) for dialect in _DIALECTS}
-_INSERT_HIT = {
-    dialect: f"INSERT INTO decision_rules (rule, decision_id, effect) VALUES ({_marks(dialect, 3)}) ON CONFLICT DO NOTHING"  # noqa: S608
-    for dialect in _DIALECTS
-}
 _COUNT = {
     dialect: f'INSERT INTO decision_totals (organisation, "user", team, effect, decisions) VALUES ({_marks(dialect, 5)})'  # noqa: S608
     ' ON CONFLICT (organisation, "user", team, effect)'
@@ -115,14 +105,14 @@ _COUNT = {
 }
 
 # A decision's id begins with its moment, so `id >= ...` keeps the search within the last day of the session's calls.
-# A client without call ids may have an equal call that was refused at the same time: that one did not run.
+# A client without call ids may have an equal call, refused at the same time: that one did not run.
 _CALL_ENDED_TEXT = """
 UPDATE decisions SET
   outcome = CASE WHEN {outcome} IN ('ran', 'failed') AND (effect = 'deny' OR (effect = 'ask' AND NOT {can_ask}))
     THEN 'ran_anyway' ELSE {outcome} END,
   duration_ms = COALESCE({duration_ms}, {elapsed}),
   model_used = {model}, input_tokens = {input}, cached_tokens = {cached}, output_tokens = {output}
-WHERE id = (SELECT id FROM decisions
+WHERE organisation = {organisation} AND id = (SELECT id FROM decisions
   WHERE organisation = {organisation} AND session_id = {session_id} AND id >= {oldest} AND "user" = {user}
     AND agent_id = {agent_id} AND tool = {tool} AND tool_use_id = {tool_use_id} AND event = 'PreToolUse'
     AND (tool_use_id <> '' OR effect <> 'deny')
@@ -132,7 +122,8 @@ RETURNING organisation, id
 _TURN_ENDED_TEXT = """
 UPDATE decisions SET outcome = 'refused'
 WHERE organisation = {organisation} AND session_id = {session_id} AND id >= {oldest} AND "user" = {user}
-  AND agent_id = {agent_id} AND event = 'PreToolUse' AND effect = 'ask' AND outcome = 'unknown' AND at <= {at}
+  AND agent_id = {agent_id} AND event = 'PreToolUse' AND outcome = 'unknown' AND at <= {at}
+  AND (effect = 'ask' OR ({reports_all} AND tool_use_id <> ''))
 RETURNING organisation, id
 """
 _ELAPSED: dict[Dialect, str] = {
@@ -140,18 +131,18 @@ _ELAPSED: dict[Dialect, str] = {
     "postgresql": "LEAST(2147483647, ROUND(EXTRACT(EPOCH FROM {at} - at) * 1000))::integer",
 }
 _TYPES = {
-    "can_ask": "boolean", "duration_ms": "integer", "at": "timestamptz", "input": "integer", "cached": "integer",
+    "can_ask": "boolean", "reports_all": "boolean", "duration_ms": "integer", "at": "timestamptz", "input": "integer", "cached": "integer",
     "output": "integer",
 }  # fmt: skip
 _CALL_FIELDS = (
     "outcome", "can_ask", "duration_ms", "at", "model", "input", "cached", "output",
     "organisation", "session_id", "oldest", "user", "agent_id", "tool", "tool_use_id",
 )  # fmt: skip
-_TURN_FIELDS = ("organisation", "session_id", "oldest", "user", "agent_id", "at")
+_TURN_FIELDS = ("organisation", "session_id", "oldest", "user", "agent_id", "at", "reports_all")
 
 
 def _numbered(dialect: Dialect, text: str, fields: Sequence[str]) -> str:
-    """Return a statement with a numbered mark for each field, so that a value may stand in several places."""
+    """Return a statement with a numbered placeholder for each field, so that a value may be used repeatedly."""
     marks = {
         name: f"?{number}" if dialect == "sqlite" else f"${number}::{_TYPES.get(name, 'text')}"
         for number, name in enumerate(fields, 1)
@@ -183,11 +174,12 @@ def _call_ended(dialect: Dialect, report: OutcomeReport) -> tuple[Any, ...]:
 
 def _turn_ended(dialect: Dialect, report: OutcomeReport) -> tuple[Any, ...]:
     at = _value(dialect, "at", report.at)
-    return (report.organisation, report.session_id, _oldest(report), report.user, report.agent_id, at)
+    whose = (report.organisation, report.session_id, _oldest(report), report.user, report.agent_id)
+    return (*whose, at, report.reports_all)
 
 
 def _oldest(report: OutcomeReport) -> str:
-    """Return the least id of a decision that can belong to the report."""
+    """Return the smallest id a decision of the report can have."""
     return least_id(report.at - LONGEST_CALL)
 
 
@@ -204,7 +196,7 @@ def _value(dialect: Dialect, name: str, value: Any) -> Any:
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError("a moment without a timezone")
-        # As SQLAlchemy writes moments into SQLite, which compares them as texts.
+        # SQLAlchemy's format of timestamps in SQLite, compared as strings there.
         value = value.astimezone(UTC)
         return value if dialect != "sqlite" else value.replace(tzinfo=None).isoformat(" ", timespec="microseconds")
     return value

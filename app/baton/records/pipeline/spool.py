@@ -1,4 +1,4 @@
-"""Records on disk while the database is away for so long that they would fill Redis: files that are only appended to."""
+"""Stores records in append-only files on disk while a long database outage would fill Redis."""
 
 import fcntl
 import os
@@ -19,13 +19,13 @@ class SpoolFull(Exception):
 class Spool:
     """A queue of packed records, the oldest first, in files of one folder.
 
-    What `append` has returned from is on the disk. A process that is killed leaves at most a torn record at the end of its
-    file, which was never acknowledged in Redis. Records that were read and not yet removed are read again after a
-    restart; storing a record twice changes nothing. Not for several threads at once.
+    When `append` returns, the records are on disk. A killed process leaves at most a torn record at the end of its
+    file, never acknowledged in Redis. Records read but not yet removed are read again after a restart; storing a record
+    twice changes nothing. Not thread-safe.
     """
 
     def __init__(self, folder: Path, most: int) -> None:
-        """Name a folder, which is made when it is needed, and how many bytes it may hold."""
+        """Set the folder, created on demand, and its maximum size in bytes."""
         self._folder = folder
         self.most = most
         self._lock: IO[bytes] | None = None
@@ -115,12 +115,12 @@ class Spool:
         return []
 
     def remove(self) -> None:
-        """Forget what the last `read` returned."""
+        """Remove the records of the last `read`."""
         self.bytes -= self._read_to - self._offset
         self._offset = self._read_to
 
     def _remove_file(self) -> None:
-        """Delete the oldest file, of which all that is whole was read."""
+        """Delete the oldest file after all its whole records were read."""
         path = self._files.pop(0)
         if not self._files and self._writing is not None:
             self._writing.close()

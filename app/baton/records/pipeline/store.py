@@ -1,4 +1,4 @@
-"""Store and find decisions; `baton.records.review.decisions` decides who may see which."""
+"""Stores and finds decisions; `baton.records.review.decisions` checks the access rights."""
 
 import base64
 import binascii
@@ -7,20 +7,21 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Row, func, select
+from sqlalchemy import func, select
 
-from baton.engine.call.outcome import OutcomeReport
-from baton.engine.call.record import Record
 from baton.kernel.base.driver import Dialect
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.people.row_scope import RowScope
+from baton.kernel.base.trace import moment_of
+from baton.people.users import RowScope
 from baton.records.pipeline.rows import writes
 from baton.records.pipeline.search import Filters, matches, page
-from baton.records.pipeline.tables import DECISIONS, DecisionRow, DecisionRuleRow, DecisionTotalRow
+from baton.records.tables import DECISIONS, DecisionTotalRow
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.record import Record
 
 __all__ = [
-    "LARGEST_PAGE", "BadCursorError", "DecisionRow", "DecisionRuleRow", "Filters", "add", "find", "get", "matches",
+    "LARGEST_PAGE", "BadCursorError", "Filters", "add", "find", "get", "matches",
     "totals",
 ]  # fmt: skip
 
@@ -34,10 +35,10 @@ class BadCursorError(ValueError):
 
 
 async def add(database: Database, records: Sequence[Record], reports: Sequence[OutcomeReport] = ()) -> None:
-    """Store at most 200 records and reports in one transaction; a record that is stored already stays as it is.
+    """Store at most 200 records and reports in one transaction. Of a stored record only `repeats` may grow.
 
     Raises:
-        DatabaseUnavailable: If the database is away; nothing was stored.
+        DatabaseUnavailable: If the database is unavailable; nothing was stored.
     """
     dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
     insert, rows, beside, updates, after = writes(dialect, records, reports)
@@ -63,25 +64,25 @@ async def find(
     """Return decisions without their prompts, newest first, and the cursor of the next page ("" on the last).
 
     At most `limit` decisions are returned, and never more than 200. There may be fewer, or none, and still a next page:
-    where what is wanted is rare among what has to be looked through, a page looks through a part.
+    a page scans a limited part, and matches may be rare.
 
     Raises:
         BadCursorError: If the cursor was not made by this server.
-        DatabaseUnavailable: If the database is away.
+        DatabaseUnavailable: If the database is unavailable.
     """
     limit = max(1, min(limit, LARGEST_PAGE))
     before = _before(cursor) if cursor else ""
     async with database.transaction() as connection:
         rows, last = await page(connection, organisation, wanted, before, limit)
-    return [_record(row) for row in rows], base64.urlsafe_b64encode(UUID(last).bytes).decode() if last else ""
+    return rows, base64.urlsafe_b64encode(UUID(last).bytes).decode() if last else ""
 
 
 async def get(database: Database, organisation: str, decision_id: str) -> Record | None:
-    """Return one decision with its prompt, or None if the organisation has none with that id."""
+    """Return one decision with its prompt, or None if the organisation has no such id."""
     query = select(DECISIONS).where(DECISIONS.c.id == storable(decision_id), DECISIONS.c.organisation == organisation)
     async with database.transaction() as connection:
         row = (await connection.execute(query)).first()
-    return None if row is None else _record(row)
+    return None if row is None else msgspec.convert(row._asdict(), Record)
 
 
 async def totals(database: Database, organisation: str, scope: RowScope) -> dict[str, int]:
@@ -93,12 +94,10 @@ async def totals(database: Database, organisation: str, scope: RowScope) -> dict
     return dict(sorted((row[0], int(row[1])) for row in rows if row[1]))
 
 
-def _record(row: Row[Any]) -> Record:
-    return msgspec.convert(row._asdict(), Record)
-
-
 def _before(cursor: str) -> str:
     try:
-        return str(UUID(bytes=base64.urlsafe_b64decode(cursor.encode())))
-    except (binascii.Error, ValueError) as error:
+        found = str(UUID(bytes=base64.urlsafe_b64decode(cursor.encode())))
+        moment_of(found)
+    except (binascii.Error, ValueError, OverflowError) as error:
         raise BadCursorError(f"`{cursor}` is not a cursor; take `next_cursor` of the page before") from error
+    return found

@@ -1,6 +1,6 @@
-"""Hands decisions, routes and ended jobs to an OpenTelemetry collector, from the process that stores records.
+"""Exports decisions, routes and ended jobs to an OpenTelemetry collector, from the storing process.
 
-No answer and no record waits for a collector: what it does not take is dropped and counted.
+No answer and no record waits for a collector: anything it does not take is dropped and counted.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from itertools import islice
 
 import msgspec
 
-from baton.engine.call.record import Record
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.rules.call.record import Record
 
-JOBS_KEY = b"baton:telemetry:jobs"
+JOBS_KEY = b"{baton}:telemetry:jobs"
 """The list of ended jobs that the storing process takes from; bounded."""
-COUNTS_KEY = b"baton:telemetry:counts"
+COUNTS_KEY = b"{baton}:telemetry:counts"
 MOST_JOBS = 1_000
 MOST_QUEUED = 2_000
 """Ended jobs in Redis, and records in memory, that wait for the collector; what comes beyond is dropped."""
@@ -32,14 +32,14 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class TelemetryOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Where spans and log events are sent: the base of an OTLP endpoint over HTTP, and the headers it wants."""
+    """The destination of spans and log events: the base of an OTLP endpoint over HTTP, and its headers."""
 
     endpoint: str
     headers: dict[str, str] = {}
 
 
-class JobEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job that has ended. It holds neither its prompt nor its output."""
+class EndedAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One ended attempt of a job, without its prompt and output."""
 
     id: str
     attempt: int
@@ -62,20 +62,20 @@ class JobEnd(msgspec.Struct, frozen=True, kw_only=True):
     traceparent: str = ""
 
 
-_decode_job = msgspec.msgpack.Decoder(JobEnd).decode
-Traced = Record | JobEnd
+_decode_job = msgspec.msgpack.Decoder(EndedAttempt).decode
+Traced = Record | EndedAttempt
 Export = Callable[[Sequence[Traced]], bool]
 """Sends spans and log events, and returns whether the collector took them. It may take seconds: it runs in a thread."""
 
 
 class JobTraces:
-    """Tells the storing process of ended jobs; does nothing where no collector is configured."""
+    """Reports ended jobs to the storing process; does nothing without a configured collector."""
 
     def __init__(self, redis: Redis, *, is_on: bool) -> None:
         self._redis = redis
         self.is_on = is_on
 
-    def ended(self, job: JobEnd) -> None:
+    def ended(self, job: EndedAttempt) -> None:
         """Note an ended job; nobody waits for it."""
         if self.is_on:
             self._redis.send(b"RPUSH", JOBS_KEY, _encode(job))
@@ -94,19 +94,19 @@ class Telemetry:
         self.dropped = 0
         self._counted = (0, 0)
 
-    def put(self, records: Sequence[Record]) -> None:
-        """Queue decisions and routes that were stored; other records have no span."""
-        traced = [one for one in records if one.event == "PreToolUse" or one.routed_by]
+    def export(self, records: Sequence[Record]) -> None:
+        """Queue stored decisions and routes; other records have no span."""
+        traced = [one for one in records if (one.event == "PreToolUse" or one.routed_by) and not one.repeats]
         room = MOST_QUEUED - len(self._queue)
         self._queue.extend(traced[:room])
         self.dropped += max(0, len(traced) - room)
 
     def finish(self) -> None:
-        """Make `run` send what is queued once more, and return."""
+        """Make `run` send the queue once more, and return."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Send what comes until told to finish."""
+        """Send queued entries until `finish`."""
         wait_s = LOOK_S
         while not self._stopping.is_set():
             await pause(self._stopping, wait_s)
@@ -115,7 +115,7 @@ class Telemetry:
             await self._count()
 
     async def _send(self) -> bool:
-        """Send all that is queued; return False as soon as the collector takes something not."""
+        """Send the whole queue. Return False as soon as the collector rejects an entry."""
         while batch := [*await self._jobs(), *islice(self._queue, BATCH)]:
             for _ in range(min(BATCH, len(self._queue))):
                 self._queue.popleft()
@@ -125,7 +125,7 @@ class Telemetry:
             self.sent += len(batch)
         return True
 
-    async def _jobs(self) -> list[JobEnd]:
+    async def _jobs(self) -> list[EndedAttempt]:
         try:
             found = await self._redis.call(b"LPOP", JOBS_KEY, BATCH)
         except RedisUnavailable:
@@ -137,7 +137,6 @@ class Telemetry:
         return jobs
 
     async def _count(self) -> None:
-        """Add the counts to those in Redis, which `/metrics` shows."""
         now = (self.sent, self.dropped)
         for name, count, before in zip((b"sent", b"dropped"), now, self._counted, strict=True):
             if count != before:
@@ -146,13 +145,13 @@ class Telemetry:
 
 
 class TelemetryStats:
-    """What collectors took, of all servers of one Redis."""
+    """The collectors' totals, of all servers of one Redis."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
     async def read(self) -> dict[str, int]:
-        """Return how many decisions, routes and jobs were sent and dropped; empty while Redis is away, or for none."""
+        """Return how many decisions, routes and jobs were sent and dropped; empty while Redis is unavailable, or for none."""
         try:
             flat = await self._redis.call(b"HGETALL", COUNTS_KEY)
         except RedisUnavailable:

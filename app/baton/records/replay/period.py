@@ -1,11 +1,11 @@
-"""The span of time that a replay or a count of rule hits looks at."""
+"""The period of a replay or a count of rule hits."""
 
 from datetime import datetime
 
 import msgspec
 
 
-class Period(msgspec.Struct, frozen=True, kw_only=True):
+class TimeRange(msgspec.Struct, frozen=True, kw_only=True):
     """A span of time; `since` is included, `until` is not."""
 
     since: datetime

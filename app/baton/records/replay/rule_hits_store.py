@@ -8,18 +8,22 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Select, func, literal_column, select
 
-from baton.engine.call.record import Record
 from baton.kernel.base.sql import Database
-from baton.kernel.base.uuid7 import least_id, moment_of
-from baton.people.row_scope import RowScope
+from baton.kernel.base.trace import least_id, moment_of
+from baton.people.users import RowScope
 from baton.records.columns import reading as columns
-from baton.records.columns.piece import Piece, grouped, in_scope, met
-from baton.records.columns.rule_hits import hits_in
-from baton.records.pipeline.tables import DECISIONS, LISTED
-from baton.records.replay.period import Period
-from baton.records.review.wrong_blocks.store import WrongBlockRow
+from baton.records.columns.piece import Condition, Piece, grouped, in_scope, met
+from baton.records.columns.tables import hits_in
+from baton.records.pipeline.search import Filters, newest
+from baton.records.replay.period import TimeRange
+from baton.records.review.wrong_blocks.service import WrongBlockRow
+from baton.records.tables import DECISIONS, LISTED
+from baton.rules.call.record import Record
+from baton.rules.policy.rules.files import pack_of
 
 _reports = WrongBlockRow.__table__
+STOPS = ("deny", "ask", "shadow")
+"""Effects of a hit that stopped a call, or would have."""
 
 
 class EffectHits(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,26 +36,38 @@ class EffectHits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HitSums(msgspec.Struct, frozen=True):
-    """The hits of a period by rule and effect, and how many users had a hit of each rule."""
+    """The hits of a period by rule and effect, and how many users had a hit of each rule.
+
+    `calls` is the number of tool calls, `packs` how many of them a pack stopped, or would have in shadow.
+    """
 
     hits: list[EffectHits]
     users: dict[str, int]
+    calls: int
+    packs: dict[str, int]
 
 
-async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> HitSums:
+async def hits(database: Database, organisation: str, scope: RowScope, period: TimeRange) -> HitSums:
     """Sum up the rule hits of a period, from its columns."""
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], bytes] = {}
     users: dict[str, set[str]] = defaultdict(set)
+    packs: Counter[str] = Counter()
+    every = [*in_scope(scope), lambda piece: piece.where("event", "PreToolUse".__eq__)]
     conditions = [*in_scope(scope), lambda piece: ~piece.where("rules", "[]".__eq__)]
+    calls = 0
 
     def work(piece: Piece) -> None:
+        nonlocal calls
+        calls += int(met(piece, every).sum())
         mask = met(piece, conditions)
         if not mask.any():
             return
         groups = grouped(piece, ("rules", "user"), mask)
         newest = piece.ids()[groups.last()].tolist()
         for (rules, user), count, key in zip(groups.keys, groups.counts.tolist(), newest, strict=True):
+            stopped_by = {pack_of(one.id) for one in hits_in(rules) if one.effect in STOPS} - {""}
+            packs.update(dict.fromkeys(stopped_by, count))
             for hit in {(one.id, one.effect) for one in hits_in(rules)}:
                 counts[hit] += count
                 last[hit] = max(last.get(hit, b""), key)
@@ -59,15 +75,15 @@ async def hits(database: Database, organisation: str, scope: RowScope, period: P
 
     read = columns.Period(period.since, period.until)
     async with database.transaction() as connection:
-        await columns.read(connection, organisation, {"id", "rules", "user", "team"}, read, work)
+        await columns.read(connection, organisation, {"id", "rules", "user", "team", "event"}, read, work)
     found = [
         EffectHits(rule=rule, effect=effect, count=count, last=moment_of(str(UUID(bytes=last[rule, effect]))))
         for (rule, effect), count in sorted(counts.items())
     ]
-    return HitSums(found, {rule: len(of_rule) for rule, of_rule in users.items()})
+    return HitSums(found, {rule: len(of_rule) for rule, of_rule in users.items()}, calls, dict(packs))
 
 
-async def reports(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
+async def reports(database: Database, organisation: str, scope: RowScope, period: TimeRange) -> dict[str, int]:
     """Return how many wrong blocks were reported of each rule."""
     query = select(_reports.c.rule, func.count()).group_by(_reports.c.rule)
     in_period = _reports.c.at >= period.since, _reports.c.at < period.until
@@ -76,7 +92,7 @@ async def reports(database: Database, organisation: str, scope: RowScope, period
 
 
 async def calls(
-    database: Database, organisation: str, scope: RowScope, period: Period, *, after: str, limit: int
+    database: Database, organisation: str, scope: RowScope, period: TimeRange, *, after: str, limit: int
 ) -> list[Record]:
     """Return recorded tool calls, oldest first; `after` is the id of the last one of the page before."""
     query = select(*LISTED).where(DECISIONS.c.event == "PreToolUse", DECISIONS.c.id > after)
@@ -84,15 +100,38 @@ async def calls(
     return [msgspec.convert(row._asdict(), Record) for row in await _all(database, query)]
 
 
-async def count_calls(database: Database, organisation: str, scope: RowScope, period: Period, most: int) -> int:
+async def stopped_calls(
+    database: Database, organisation: str, scope: RowScope, period: TimeRange, begins: str, limit: int
+) -> list[Record]:
+    """Return the latest calls stopped by a rule whose id `begins` so, in effect or in shadow, oldest first."""
+
+    def is_stop(rules: str) -> bool:
+        return any(one.id.startswith(begins) and one.effect in STOPS for one in hits_in(rules))
+
+    wanted = Filters(scope=scope, since=period.since, until=period.until)
+    conditions: dict[str, Condition] = {"rules": lambda piece: piece.where("rules", is_stop)}
+    found: list[str] = []
+    before = ""
+    async with database.transaction() as connection:
+        while len(found) < limit:
+            keys, before = await newest(connection, organisation, wanted, conditions, before, limit)
+            found += keys
+            if not before:
+                break
+    query = _limited(select(*LISTED).where(DECISIONS.c.id.in_(found[:limit])), organisation, scope, period)
+    rows = await _all(database, query.order_by(DECISIONS.c.id))
+    return [msgspec.convert(row._asdict(), Record) for row in rows]
+
+
+async def count_calls(database: Database, organisation: str, scope: RowScope, period: TimeRange, most: int) -> int:
     """Return how many tool calls of the period are recorded, as far as `most`."""
     query: Select[Any] = select(literal_column("1")).where(DECISIONS.c.event == "PreToolUse")
     some = _limited(query, organisation, scope, period).limit(most).subquery()
     return int((await _all(database, select(func.count()).select_from(some)))[0][0])
 
 
-def _limited(query: Select[Any], organisation: str, scope: RowScope, period: Period) -> Select[Any]:
-    """Restrict a query of decisions to a scope and a period, which their ids tell."""
+def _limited(query: Select[Any], organisation: str, scope: RowScope, period: TimeRange) -> Select[Any]:
+    """Restrict a query of decisions to a scope and a period, by their ids."""
     key = DECISIONS.c.id
     bounds = key >= least_id(period.since), key < least_id(period.until)
     return scope.limit(query.where(DECISIONS.c.organisation == organisation, *bounds), DECISIONS)

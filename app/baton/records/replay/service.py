@@ -1,7 +1,7 @@
-"""Replay past calls under other policies: what would be decided differently, by rule and by user.
+"""Replays past calls under other policies, and returns the changed decisions by rule and by user.
 
-Calls are rebuilt from their records. A call that cannot be rebuilt, or that the same policies now decide differently,
-is counted in `not_replayed`.
+Calls are rebuilt from their records. A call impossible to rebuild, or now decided differently by the same policies, is
+counted in `not_replayed`.
 """
 
 import asyncio
@@ -12,23 +12,20 @@ from datetime import datetime
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
-from baton.engine.call.verdict import Facts
-from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import PolicyProblems, PolicySet, extend, load
-from baton.engine.policy.replay import Replayer, principal_of
-from baton.engine.policy.rules.layers import Layer
-from baton.engine.policy.rules.locks import ALL_UNLOCKED
 from baton.kernel.base.errors import Problem, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.row_scope import row_scope
-from baton.policies.combinations import Combinations, InForce, Key
-from baton.policies.in_force import ORGANISATION, Policies, as_layer
-from baton.policies.layers import Where, refusal
-from baton.policies.revision_sets import layers_of
+from baton.people.users import row_scope
+from baton.policies.in_force import ORGANISATION, Combinations, InForce, Key, Policies, as_layer
+from baton.policies.layers import Where, layers_of, refusal
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import Period
+from baton.records.replay.period import TimeRange
+from baton.rules.call.call import Principal
+from baton.rules.call.record import Record
+from baton.rules.call.verdict import Facts
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.load import PolicyProblems, PolicySet, extend, load
+from baton.rules.policy.replay import Replayer, principal_of
+from baton.rules.policy.rules.files import ALL_UNLOCKED, Layer
 
 PAGE = 25
 """Records per page; more would delay the event loop."""
@@ -43,7 +40,7 @@ _SHOWN = 200
 
 
 class Change(msgspec.Struct, kw_only=True):
-    """Calls whose decision changes in the same way: `before` and `after` are an effect with its rule."""
+    """Calls with the same change of decision: `before` and `after` are an effect with its rule."""
 
     before: str
     after: str
@@ -54,7 +51,7 @@ class Change(msgspec.Struct, kw_only=True):
 
 
 class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One call whose decision changes: `before` and `after` are an effect with its rule. Secrets in it are masked."""
+    """One call with a changed decision: `before` and `after` are an effect with its rule. Secrets in it are masked."""
 
     decision_id: str
     at: datetime
@@ -68,8 +65,8 @@ class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
 class Summary(msgspec.Struct, kw_only=True):
     """The result of a replay. Every call read is either replayed, or counted in `not_replayed` by its reason.
 
-    `by_tool_alone` counts calls that were replayed without their input, of which nothing was stored. `truncated` is
-    True if the period has more calls than the limit; the oldest were taken.
+    `by_tool_alone` counts calls replayed without their input, because it was not stored. `truncated` is True if the
+    period has more calls than the limit; the oldest were taken.
     """
 
     read: int = 0
@@ -86,7 +83,7 @@ class Summary(msgspec.Struct, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a replay is: calls read, calls in total, and those of them whose decision changes."""
+    """A replay's progress: calls read, calls in total, and calls with a changed decision."""
 
     read: int
     total: int
@@ -94,7 +91,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a replay, with one of its fields: how far it is, calls that change, the result, or why it broke off."""
+    """One line of a replay, with one of its fields: progress, changed calls, result, or error."""
 
     progress: Progress | msgspec.UnsetType = msgspec.UNSET
     calls: list[ChangedCall] | msgspec.UnsetType = msgspec.UNSET
@@ -103,7 +100,7 @@ class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Replay:
-    """Replays the calls that a principal may see."""
+    """Replays the calls visible to a principal."""
 
     def __init__(self, database: Database, policies: Policies) -> None:
         self._database = database
@@ -146,15 +143,15 @@ class Replay:
             raise refusal(refused.problems) from None
 
     async def run(
-        self, principal: Principal, candidate: Combinations, period: Period, limit: int
+        self, principal: Principal, candidate: Combinations, period: TimeRange, limit: int
     ) -> AsyncIterator[ReplayLine]:
-        """Replay at most `limit` calls, oldest first; yield the progress, what changes, and at the end the summary.
+        """Replay at most `limit` calls, oldest first. Yield progress and changes, and at the end the summary.
 
-        Whoever stops reading stops the replay.
+        The replay stops when its reader does.
 
         Raises:
             Forbidden: If the role may not replay.
-            StoreUnavailable: If the database is away.
+            StoreUnavailable: If the database is unavailable.
         """
         theirs, organisation = row_scope(principal, "policies.replay"), principal.organisation
         run = _Run(self._policies.combinations(), candidate)
@@ -201,7 +198,7 @@ class _Run:
         )
 
     def work(self, records: Sequence[Record]) -> Sequence[Record]:
-        """Replay records for the time of a slice; return those that are left."""
+        """Replay records for one time slice. Return the rest."""
         end = time.perf_counter() + SLICE_S
         for done, record in enumerate(records, 1):
             self._replay(record)
@@ -210,7 +207,7 @@ class _Run:
         return ()
 
     def take_listed(self) -> list[ChangedCall]:
-        """Return the calls that change and were not listed yet."""
+        """Return the changed calls not listed yet."""
         listed, self.listed = self.listed, []
         return listed
 
@@ -225,7 +222,7 @@ class _Run:
         before = evaluate(present, facts)
         # The same policies decide it differently now: they saw more than the record holds.
         if record.revision == present.revision and before.effect != record.effect:
-            self._missing["what was kept is not enough: the same rules decide it otherwise"] += 1
+            self._missing["the record is incomplete: the same rules decide otherwise"] += 1
             return
         self.summary.replayed += 1
         self.summary.by_tool_alone += not facts.call.tool_input
@@ -270,7 +267,7 @@ class _Run:
 
 
 def _for(state: Combinations, principal: Principal, project: str) -> PolicySet:
-    found = state.find(principal, project) or state.build(state.keys(principal, project))
+    found = state.get(principal, project) or state.build(state.keys(principal, project))
     return found.policies
 
 

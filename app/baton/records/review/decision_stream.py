@@ -1,4 +1,4 @@
-"""Who follows the feed, and what of its decisions a reader wants and may see, from any place on."""
+"""Streams the feed's decisions to its readers, by their filters and permissions, from any place on."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
@@ -6,32 +6,29 @@ from contextlib import aclosing, contextmanager
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
+from baton.events.feed import LiveFeed
+from baton.events.log import BATCH, LogEntry, LogPage, Place
 from baton.kernel.base.errors import Forbidden, RateLimited
 from baton.kernel.base.pause import pause
-from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.people.row_scope import row_scope
-from baton.records.pipeline.counters import Counters
+from baton.kernel.redis.client import RedisUnavailable
+from baton.people.users import row_scope
+from baton.records.pipeline.recorder import Counters
 from baton.records.pipeline.store import Filters, matches
 from baton.records.review.bodies import DecisionModel
-from baton.records.review.feed import BATCH, FeedEntry, FeedPage, LiveEvent, LiveFeed, Place
+from baton.rules.call.call import Principal
+from baton.rules.call.outcome import OutcomeReport
+from baton.rules.call.record import Record
 
 LOOK_S = 1.0
 """How often a stream checks whether to go on, in seconds."""
-OUTCOMES = "outcomes"
-_OF_OUTCOME = {
-    "session_id": "session_id", "agent_id": "agent_id", "tool_name": "tool", "tool_execution_id": "tool_use_id",
-    "outcome": "outcome", "duration_ms": "duration_ms",
-}  # fmt: skip
-"""Fields of an outcome's event, and what a decision calls them."""
+_OF_OUTCOME = ("at", "user", "session_id", "agent_id", "tool", "tool_use_id", "outcome", "duration_ms")
 MOST_STREAMS = 200
 MOST_OF_A_USER = 20
 """Streams that are open at a time in one process, and those of one user."""
 
 
 class StreamBatch(msgspec.Struct, frozen=True):
-    """What a reader is sent at a time: the JSON of decisions and of outcomes, and whether some before them are `lost`.
+    """One batch for a reader: the JSON of decisions and of outcomes, and whether some before them are `lost`.
 
     `place` is the place behind them. `before` is the place where the reader was.
     """
@@ -44,15 +41,15 @@ class StreamBatch(msgspec.Struct, frozen=True):
 
     @property
     def moves(self) -> bool:
-        """Whether something in it stands in the feed at `place`."""
+        """Whether it contains entries of the feed at `place`."""
         return bool(self.decisions)
 
 
 class FeedReaders:
-    """Those who follow the feed in this process: how many they are, and what comes next for each."""
+    """The feed's readers in this process: their number, and each one's next page."""
 
-    def __init__(self, redis: Redis, counters: Counters) -> None:
-        self._feed = LiveFeed(redis)
+    def __init__(self, feed: LiveFeed, counters: Counters) -> None:
+        self._feed = feed
         self._counters = counters
         self._open: dict[str, int] = {}
 
@@ -69,10 +66,10 @@ class FeedReaders:
 
     async def pages(
         self, principal: Principal, after: Place | None, now: Callable[[], Principal | None]
-    ) -> AsyncGenerator[tuple[Principal, FeedPage], None]:
-        """Yield what comes behind a place, None for what comes from now on, at most every 100 ms.
+    ) -> AsyncGenerator[tuple[Principal, LogPage], None]:
+        """Yield the entries after a place, None for now, at most every 100 ms.
 
-        Each page comes with its reader as of now. The first page is empty and only tells the place. It ends when `now`
+        Each page comes with its reader as of now. The first page is empty and only has the place. It ends when `now`
         returns no principal.
         """
         with self._counted(principal.user):
@@ -84,7 +81,7 @@ class FeedReaders:
                     place = self._feed.newest
                     if place is None:
                         await _news(woken)
-                yield principal, FeedPage([], place)
+                yield principal, LogPage([], place)
                 while (reader := now()) is not None:
                     try:
                         page = await self._feed.after(place)
@@ -109,7 +106,7 @@ class FeedReaders:
 
 
 class DecisionStreams:
-    """The decisions of the feed, for readers who want those that meet filters."""
+    """The feed's decisions, for readers with filters."""
 
     def __init__(self, readers: FeedReaders) -> None:
         self._readers = readers
@@ -127,10 +124,10 @@ class DecisionStreams:
     async def follow(
         self, principal: Principal, wanted: Filters, after: Place | None, now: Callable[[], Principal | None]
     ) -> AsyncIterator[StreamBatch]:
-        """Yield the decisions behind a place, None for those from now on, at most every 100 ms.
+        """Yield the decisions after a place, None for now, at most every 100 ms.
 
-        The first batch is empty and only tells the place. The stream ends when `now` returns no principal, or one whose
-        role may no longer read decisions.
+        The first batch is empty and only has the place. The stream ends when `now` returns no principal, or one no
+        longer permitted to read decisions.
         """
         before: Place | None = None
         async with aclosing(self._readers.pages(principal, after, now)) as pages:
@@ -140,44 +137,45 @@ class DecisionStreams:
                     ended = _outcomes(page.entries, reader, wanted)
                 except Forbidden:  # the role was changed meanwhile
                     return
-                # A page without a fit moves the place too, which the next ping tells.
+                # A page without a match moves the place too, for the next ping.
                 yield StreamBatch(fit, ended, page.place, before or page.place, page.lost)
                 before = page.place
 
 
-def fitting(entries: Iterable[FeedEntry], reader: Principal, wanted: Filters) -> list[bytes]:
-    """Return the JSON of the decisions among entries that a reader wants and may see.
+def fitting(entries: Iterable[LogEntry], reader: Principal, wanted: Filters) -> list[bytes]:
+    """Return the JSON of the entries' decisions matching a reader's filters and permissions.
 
     Raises:
         Forbidden: If the role may not read decisions.
     """
     mine = msgspec.structs.replace(wanted, scope=row_scope(reader, "decisions.read"))
     return [
-        _shown(entry, entry.record)
+        _shown(entry, entry.content)
         for entry in entries
-        if entry.record is not None and matches(entry.record, reader.organisation, mine)
+        if isinstance(entry.content, Record) and not entry.is_late and matches(entry.content, reader.organisation, mine)
     ]
 
 
-def _outcomes(entries: Iterable[FeedEntry], reader: Principal, wanted: Filters) -> list[bytes]:
-    """Return the JSON of the outcomes among entries that a reader may see, of the session, user and tool that they want.
+def _outcomes(entries: Iterable[LogEntry], reader: Principal, wanted: Filters) -> list[bytes]:
+    """Return the JSON of the entries' outcomes visible to a reader, filtered by session, user and tool.
 
-    An outcome does not say what else its decision was, so other filters do not concern it.
+    An outcome has no other facts of its decision, so other filters do not apply.
 
     Raises:
         Forbidden: If the role may not read decisions.
     """
     scope = row_scope(reader, "decisions.read")
     return [
-        _shown_outcome(entry, event)
+        _shown_outcome(entry, report)
         for entry in entries
-        if (event := entry.event) is not None
-        and event.topic == OUTCOMES
-        and event.organisation == reader.organisation
-        and scope.covers(event.user, event.team)
-        and wanted.session_id in {"", event.data.get("session_id")}
-        and wanted.user in {"", event.user}
-        and wanted.tool in {"", event.data.get("tool_name")}
+        if isinstance(report := entry.content, OutcomeReport)
+        and report.tool
+        and not entry.is_late
+        and report.organisation == reader.organisation
+        and scope.covers(report.user, report.team)
+        and wanted.session_id in {"", report.session_id}
+        and wanted.user in {"", report.user}
+        and wanted.tool in {"", report.tool}
     ]
 
 
@@ -186,16 +184,14 @@ async def _news(woken: asyncio.Event) -> None:
     woken.clear()
 
 
-def _shown(entry: FeedEntry, record: Record) -> bytes:
+def _shown(entry: LogEntry, record: Record) -> bytes:
     if not entry.shown:
-        entry.shown = DecisionModel.of(record).model_dump_json(exclude_none=True).encode()
+        entry.shown = DecisionModel.build(record).model_dump_json(exclude_none=True).encode()
     return entry.shown
 
 
-def _shown_outcome(entry: FeedEntry, event: LiveEvent) -> bytes:
+def _shown_outcome(entry: LogEntry, report: OutcomeReport) -> bytes:
     if not entry.shown:
-        known = {
-            name: value for field, name in _OF_OUTCOME.items() if (value := event.data.get(field)) not in {"", None}
-        }
-        entry.shown = msgspec.json.encode({"at": event.time, "user": event.user} | known)
+        fields = {name: getattr(report, name) for name in _OF_OUTCOME}
+        entry.shown = msgspec.json.encode({name: value for name, value in fields.items() if value not in {"", None}})
     return entry.shown

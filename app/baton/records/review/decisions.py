@@ -1,18 +1,18 @@
 """Read recorded decisions, as far as a principal may see them."""
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Literal
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
 from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.permissions import covers
-from baton.people.row_scope import row_scope
+from baton.people.users import covers, row_scope
 from baton.records.pipeline import store
 from baton.records.pipeline.store import BadCursorError
 from baton.records.pipeline.store import Filters as DecisionFilter
+from baton.rules.call.call import Principal
+from baton.rules.call.record import Record
 
 __all__ = ["DecisionFilter", "Decisions"]
 
@@ -32,7 +32,7 @@ class Decisions:
 
         Raises:
             Invalid: If the cursor was not made by this server.
-            StoreUnavailable: If the database is away.
+            StoreUnavailable: If the database is unavailable.
         """
         wanted = msgspec.structs.replace(wanted, scope=row_scope(principal, "decisions.read"))
         try:
@@ -43,10 +43,10 @@ class Decisions:
             raise StoreUnavailable(_AWAY) from None
 
     async def pages(self, principal: Principal, wanted: DecisionFilter) -> AsyncIterator[Sequence[Record]]:
-        """Return all decisions that are wanted, newest first, in pages that are read when they are asked for.
+        """Return all matching decisions, newest first, in lazily read pages.
 
         Raises:
-            StoreUnavailable: If the database is away now; while the pages are read, the iterator raises it.
+            StoreUnavailable: If the database is unavailable now; while the pages are read, the iterator raises it.
         """
         first, cursor = await self.find(principal, wanted, "", store.LARGEST_PAGE)
 
@@ -59,26 +59,35 @@ class Decisions:
 
         return read()
 
+    async def names(self, principal: Principal, kind: Literal["user", "project", "rule"], name: str) -> set[str]:
+        """Return the names of a kind in the newest decisions, and the name itself if any decision has it."""
+        of_name, _ = await self.find(principal, msgspec.structs.replace(DecisionFilter(), **{kind: name}), "", 1)
+        newest, _ = await self.find(principal, DecisionFilter(), "", store.LARGEST_PAGE)
+        found = (*of_name, *newest)
+        return (
+            {hit.id for one in found for hit in one.rules} if kind == "rule" else {getattr(one, kind) for one in found}
+        )
+
     async def get(self, principal: Principal, decision_id: str) -> Record:
         """Return one decision.
 
         Raises:
-            NotFound: If there is none with that id that the principal may see.
-            StoreUnavailable: If the database is away.
+            NotFound: If the id is unknown, or hidden from the principal.
+            StoreUnavailable: If the database is unavailable.
         """
         try:
             record = await store.get(self._database, principal.organisation, decision_id)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         if record is None or not covers(principal, "decisions.read", user=record.user, team=record.team):
-            raise NotFound(f"there is no decision `{decision_id}`; one that was just made may take a second to appear")
+            raise NotFound(f"there is no decision `{decision_id}`; a new one may take a second to appear")
         return record
 
     async def counts(self, principal: Principal) -> dict[str, int]:
-        """Return how many tool calls were decided with each effect, of those that a principal may see.
+        """Return the number of tool calls by effect, as visible to a principal.
 
         Raises:
-            StoreUnavailable: If the database is away.
+            StoreUnavailable: If the database is unavailable.
         """
         scope = row_scope(principal, "decisions.read")
         try:

@@ -7,21 +7,22 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
-from baton.kernel.http.paging import PageQuery
+from baton.kernel.http.fields import PROJECT, Moment
+from baton.kernel.http.paging import EXPORTED, ExportFormat, PageQuery, exported
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.bodies import DecisionModel, DecisionPage
 from baton.records.review.decisions import DecisionFilter, Decisions
-from baton.records.review.export import as_csv, as_ndjson
 
+COLUMNS = tuple(name for name in DecisionModel.model_fields if name != "prompt")
+"""The columns of a CSV export. Prompts are shown with one decision only."""
 router = APIRouter(tags=["decisions"])
 DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 Text = Annotated[str, Field(max_length=4_096)]
 
 
 class LiveFilters(BaseModel):
-    """Which decisions are wanted, of those that are made now; all filters given must hold."""
+    """Filters for new decisions; all must match."""
 
     user: Text = ""
     session_id: Text = ""
@@ -35,42 +36,44 @@ class LiveFilters(BaseModel):
     )
     decision: Literal["", "allow", "ask", "block"] = ""
     rule: Text = ""
-    project: Text = ""
+    project: Annotated[Text, PROJECT] = ""
     revision: Text = ""
     q: str = Field("", max_length=200, description="A part of the tool's name, the command or a path.")
     overridden: bool | None = None
 
 
 class DecisionFilters(LiveFilters):
-    """Which decisions are wanted; all filters given must hold."""
+    """Filters for decisions; all must match."""
 
-    outcome: Literal["", "ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] = ""
+    outcome: Literal["", "ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "changed_by_other", "unknown"] = (
+        ""
+    )
     since: Moment | None = None
     until: Moment | None = None
 
 
 class DecisionQuery(DecisionFilters, PageQuery):
-    """Which decisions to list."""
+    """The decisions to list."""
 
 
 class ExportQuery(DecisionFilters):
-    """Which decisions to export, and how."""
+    """The decisions to export, and the format."""
 
-    format: Literal["ndjson", "csv"] = "ndjson"
+    format: ExportFormat = "ndjson"
 
 
 @router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_decisions(
     caller: CallerOf, decisions: DecisionsOf, query: Annotated[DecisionQuery, Query()]
 ) -> DecisionPage:
-    """List recorded decisions; all filters given must hold. `cursor` is the `next_cursor` of the page before.
+    """List recorded decisions matching all filters. `cursor` is the `next_cursor` of the page before.
 
-    A page looks through a bounded number of decisions. Where what is wanted is rare among them, it holds fewer than
-    `limit`, or none, and still has a `next_cursor`: the search goes on there.
+    A page scans a bounded number of decisions. If matches are rare among them, it contains fewer than `limit`, or none,
+    and still has a `next_cursor`: the search continues there.
     """
     wanted = DecisionFilter(**query.filters())
     records, next_cursor = await decisions.find(caller.principal, wanted, query.cursor, query.limit)
-    return DecisionPage(items=[DecisionModel.of(record) for record in records], next_cursor=next_cursor or None)
+    return DecisionPage(items=[DecisionModel.build(record) for record in records], next_cursor=next_cursor or None)
 
 
 @router.get(
@@ -78,34 +81,18 @@ async def list_decisions(
     operation_id="export_decisions",
     dependencies=[EXPENSIVE],
     response_class=StreamingResponse,
-    responses={
-        200: {
-            "description": "One decision a line; a CSV begins with the names of its columns.",
-            "content": {
-                "application/x-ndjson": {
-                    "schema": {"type": "string"},
-                    "example": '{"id":"0198f3…","decision":"allow"}\n',
-                },
-                "text/csv": {"schema": {"type": "string"}},
-            },
-        }
-    },
+    responses=EXPORTED,
 )
 async def export_decisions(
     caller: CallerOf, decisions: DecisionsOf, query: Annotated[ExportQuery, Query()]
 ) -> StreamingResponse:
     """Export recorded decisions, newest first, as far as the caller may see them. All filters given must hold."""
     pages = await decisions.pages(caller.principal, DecisionFilter(**query.model_dump(exclude={"format"})))
-    if query.format == "csv":
-        return StreamingResponse(as_csv(pages), media_type="text/csv", headers=_download("csv"))
-    return StreamingResponse(as_ndjson(pages), media_type="application/x-ndjson", headers=_download("ndjson"))
-
-
-def _download(ending: str) -> dict[str, str]:
-    return {"content-disposition": f'attachment; filename="decisions.{ending}"'}
+    models = ([DecisionModel.build(record) for record in page] async for page in pages)
+    return exported("decisions", query.format, COLUMNS, models)
 
 
 @router.get("/decisions/{decision_id}", operation_id="get_decision", response_model_exclude_none=True)
 async def get_decision(caller: CallerOf, decisions: DecisionsOf, decision_id: str) -> DecisionModel:
     """Show one recorded decision; another developer's is not found."""
-    return DecisionModel.of(await decisions.get(caller.principal, decision_id))
+    return DecisionModel.build(await decisions.get(caller.principal, decision_id))

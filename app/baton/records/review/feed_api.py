@@ -1,4 +1,4 @@
-"""What the endpoints share that stream the feed: whose stream it is and from which place on, and how its events are written."""
+"""Shared code of the endpoints streaming the feed: the stream's reader, its place, and its format."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -11,14 +11,13 @@ from fastapi import Depends, Header, Request
 from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from baton.engine.call.principal import Principal
+from baton.events.feed import moment
+from baton.events.log import Place, place_text
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.event_streams import EventStream
-from baton.kernel.http.features import of
-from baton.kernel.http.lifecycle import Lifecycle
-from baton.people.callers import CallerOf, CallerReaderOf
-from baton.people.stream_callers import caller_of_stream
-from baton.records.review.feed import Place, moment, place_text
+from baton.kernel.http.features import Lifecycle, of
+from baton.people.callers import CallerOf, CallerReaderOf, caller_of_stream
+from baton.rules.call.call import Principal
 
 LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]
 RETRY_MS = 1_000
@@ -29,7 +28,7 @@ _PLACE = re.compile(r"([0-9]{1,15})-([0-9]{1,15})", re.ASCII)
 
 
 class Batch(Protocol):
-    """What a reader is sent at a time."""
+    """One batch for a reader."""
 
     @property
     def place(self) -> Place:
@@ -37,7 +36,7 @@ class Batch(Protocol):
 
     @property
     def before(self) -> Place:
-        """The place where the reader was."""
+        """The reader's place before the batch."""
 
     @property
     def lost(self) -> bool:
@@ -45,20 +44,20 @@ class Batch(Protocol):
 
     @property
     def moves(self) -> bool:
-        """Whether something in it stands in the feed at `place`."""
+        """Whether it contains entries of the feed at `place`."""
 
 
 B = TypeVar("B", bound=Batch)
 
 
 class CursorQuery(BaseModel):
-    """From where on a stream goes."""
+    """The start of a stream."""
 
-    cursor: str = Field("", max_length=40, description="The id of the last event that was read, as `Last-Event-ID`.")
+    cursor: str = Field("", max_length=40, description="The id of the last event read, as `Last-Event-ID`.")
 
 
 class FeedRequest:
-    """A request for a stream. The caller is read again while it goes on: a token may be revoked."""
+    """A request for a stream. The caller is read again while it is open: a token may be revoked."""
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class FeedRequest:
         callers: CallerReaderOf,
         lifecycle: LifecycleOf,
         last_event_id: Annotated[
-            str, Header(alias="Last-Event-ID", max_length=40, description="The id of the last event that was read.")
+            str, Header(alias="Last-Event-ID", max_length=40, description="The id of the last event read.")
         ] = "",
     ) -> None:
         self.principal = caller.principal
@@ -76,29 +75,29 @@ class FeedRequest:
         self._now = caller_of_stream(request, callers, lifecycle, self._stopping)
 
     def after(self, cursor: str) -> Place | None:
-        """Return the place that the stream goes on behind, None for now. Raises Invalid."""
-        # A browser that connects again sends the header beside the cursor that it began with.
+        """Return the place to continue after, None for now. Raises Invalid."""
+        # A reconnecting browser sends the header besides its first cursor.
         return place_of("Last-Event-ID", self._last_event_id) or place_of("cursor", cursor)
 
     def reader(self) -> Principal | None:
-        """Return whose stream it is now, None once it has to end."""
+        """Return the stream's present reader, None once it has to end."""
         found = self._now()
         return None if found is None else found.principal
 
     def answer(self, batches: AsyncIterator[B], shown: Callable[[B], Iterable[ServerSentEvent]]) -> EventSourceResponse:
-        """Return the stream of what `shown` makes of each batch."""
+        """Return the stream of the results of `shown` for each batch."""
         sent = _SentPlace()
         return EventStream(_events(batches, shown, sent), self._stopping, sent.ping)
 
 
 class _SentPlace:
-    """The place up to which everything was sent: a ping tells it, so that a reader without events keeps up."""
+    """The place up to which everything was sent, for pings, so that a reader without events keeps up."""
 
     def __init__(self) -> None:
         self.place: Place | None = None
 
     def ping(self) -> ServerSentEvent:
-        """Return what a silent stream sends."""
+        """Return the ping of a silent stream."""
         known = None if self.place is None else place_text(self.place)
         return ServerSentEvent(comment="ping", id=known, sep="\n")
 
@@ -110,7 +109,7 @@ async def _events(
         if sent.place is None:
             yield ServerSentEvent(comment="connected", id=place_text(batch.place), retry=RETRY_MS, sep="\n")
         if batch.lost:
-            # The place before what comes with it: whoever stops here gets that again.
+            # The place before the batch: a reader stopping here gets the batch again.
             until = moment(batch.place) if batch.moves else datetime.now(UTC)
             gap = msgspec.json.encode({"from": moment(batch.before) - MARGIN, "to": until}).decode()
             yield ServerSentEvent(data=gap, event="gap", id=place_text(batch.before), sep="\n")
@@ -121,10 +120,10 @@ async def _events(
 
 
 def place_of(field: str, text: str) -> Place | None:
-    """Read the place that a request goes on behind, None for none.
+    """Read the place a request continues after, None for none.
 
     Raises:
-        Invalid: If it is no place; `field` is what the error names.
+        Invalid: If it is no place; the error names `field`.
     """
     if not text:
         return None
@@ -135,7 +134,7 @@ def place_of(field: str, text: str) -> Place | None:
 
 
 def event_answer(names: list[str], description: str, example: str) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses` of an endpoint that streams events of these names, each with JSON as its data."""
+    """Return the `responses` of an endpoint streaming events of these names, each with JSON as its data."""
     # `itemSchema` is OpenAPI 3.2's; readers of 3.1 ignore it.
     event = {
         "type": "object",

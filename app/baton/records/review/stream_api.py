@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from baton.events.log import place_text
 from baton.kernel.http.features import of
 from baton.records.review.decision_stream import DecisionStreams, StreamBatch
 from baton.records.review.decisions import DecisionFilter
 from baton.records.review.decisions_api import LiveFilters
-from baton.records.review.feed import place_text
 from baton.records.review.feed_api import CursorQuery, FeedRequest, event_answer
 
 router = APIRouter(tags=["decisions"])
@@ -19,7 +19,7 @@ _ANSWER = event_answer(
     ["decisions", "outcomes", "gap"],
     "Events `decisions`, whose data is an object with `items` as `GET /decisions` shows them, oldest first;"
     " `outcomes`, whose `items` say what became of a call, by its `session_id` and `tool_use_id` (one may come before"
-    " its decision, or twice, and where events are off none comes); and"
+    " its decision, or twice); and"
     " `gap`, with the moments `from` and `to` between which decisions may be missing: fetch them with `since`"
     " and `until`, some of them may be known already.",
     'id: 1770000000000-0\nevent: decisions\ndata: {"items":[{"id":"0198f3…","decision":"allow"}]}\n\n',
@@ -27,7 +27,7 @@ _ANSWER = event_answer(
 
 
 class StreamQuery(LiveFilters, CursorQuery):
-    """Which decisions are told, and from where on."""
+    """The decisions to stream, and the start."""
 
 
 @router.get("/decisions/stream", operation_id="stream_decisions", response_class=EventSourceResponse, responses=_ANSWER)
@@ -47,7 +47,7 @@ async def stream_decisions(
 def _shown(batch: StreamBatch) -> Iterator[ServerSentEvent]:
     name = place_text(batch.place)
     if batch.outcomes:
-        # With the place before the decisions that follow: whoever stops here gets these outcomes again.
+        # With the place before the next decisions: a reader stopping here gets these outcomes again.
         here = place_text(batch.before) if batch.decisions else name
         yield _items("outcomes", batch.outcomes, here)
     if batch.decisions:

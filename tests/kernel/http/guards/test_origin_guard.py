@@ -1,6 +1,8 @@
-"""A web page that a developer visits can neither post to loopback nor rebind a name to it."""
+"""A web page visited by a developer can neither post to loopback nor rebind a name to it."""
 
 import pytest
+
+from baton.kernel.http.serving.hot_routes import Guard
 
 FOREIGN = [
     ({"Host": "evil.example"}, "forbidden_host"),
@@ -25,3 +27,24 @@ def test_a_page_of_the_server_itself_may(http, server):
     headers = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
     body = {"scope": "session", "id": "own", "enabled": True}
     assert http.put("/mode", json=body, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost/.evil", "localhost/", "localhost#x", "localhost?x", "evil@localhost", "localhost\\evil", "localhost,evil",
+        "localhost ", "localhost.", ".localhost", "evil..localhost", "localhost:80:80", "localhost:x", "localhost:80/",
+        "localhost%2f", "[localhost]", "[127.0.0.1]", "::1", "[::1", "[::1]x", ":80", "",
+    ],
+)  # fmt: skip
+def test_a_host_is_compared_whole(host):
+    refusal = Guard(["baton.example"]).refusal({b"host": host.encode()})
+    assert refusal is not None
+    assert refusal.code == "forbidden_host"
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8080", "127.0.0.1:", "[::1]", "[::1]:80", "Baton.Example:443"]
+)
+def test_a_listed_host_is_served_on_any_port(host):
+    assert Guard(["baton.example"]).refusal({b"host": host.encode()}) is None

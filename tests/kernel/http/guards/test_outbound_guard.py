@@ -1,4 +1,4 @@
-"""Which URLs the server may send to."""
+"""URLs permitted for the server's requests."""
 
 import ipaddress
 

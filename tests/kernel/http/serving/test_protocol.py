@@ -1,4 +1,4 @@
-"""Connections whose request never arrives whole, on the real protocol with a short deadline."""
+"""Connections with an incomplete request, on the real protocol with a short deadline."""
 
 import asyncio
 import json
@@ -7,8 +7,8 @@ import socket
 import pytest
 import uvicorn
 
-from baton.kernel.http.asgi import Response, read_body, respond
-from baton.kernel.http.serving.protocol import OneWrite, Protocol
+from baton.kernel.http.serving.hot_routes import Response, read_body, respond
+from baton.kernel.http.serving.protocol import Protocol
 
 
 class Hasty(Protocol):
@@ -17,7 +17,13 @@ class Hasty(Protocol):
 
 async def echo(scope, receive, send):
     body = await read_body(receive, 1_000)
-    await respond(scope, send, Response(body, 200, [(b"x-split", b"a\r\nb")] if body == b"evil" else []))
+    if body == b"slow":
+        await asyncio.sleep(0.2)
+    if body == b"half":
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"8")]})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await receive()
+    await respond(send, Response(body, 200, [(b"x-split", b"a\r\nb")] if body == b"evil" else []))
 
 
 @pytest.fixture
@@ -110,16 +116,6 @@ async def test_requests_that_come_together_are_answered_in_their_order(connect):
     assert [(await reader.readuntil(body))[-4:] for body in sent] == sent
 
 
-async def test_an_answer_leaves_in_one_write(connect, monkeypatch):
-    written = []
-    write = OneWrite.write
-    monkeypatch.setattr(OneWrite, "write", lambda transport, data: (written.append(data), write(transport, data)))
-    reader, writer = await connect()
-    writer.write(HEAD + b"abcd")
-    await reader.readuntil(b"abcd")
-    assert len(written) == 1
-
-
 async def test_a_header_that_would_split_the_answer_is_not_sent(connect):
     reader, writer = await connect()
     writer.write(HEAD + b"evil")
@@ -178,6 +174,26 @@ async def test_small_chunks_of_a_large_body_are_served(connect):
     reader, writer = await connect()
     writer.write(CHUNKED + b"1\r\nx\r\n" * 900 + b"0\r\nt: x\r\n\r\n")
     assert (await reader.readuntil(b"x" * 900)).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_refusal_is_the_last_answer_of_its_connection(connect, caplog):
+    reader, writer = await connect()
+    writer.write((HEAD + b"slow") * 3)
+    await asyncio.sleep(0.05)
+    writer.write(b"x\r\n\r\n")
+    answer = await asyncio.wait_for(reader.read(), 60)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    await asyncio.sleep(0.3)
+    assert caplog.text == ""
+
+
+async def test_no_refusal_is_written_into_an_answer(connect):
+    reader, writer = await connect()
+    writer.write(HEAD + b"half")
+    await reader.readuntil(b"half")
+    writer.write(b"x\r\n\r\n")
+    assert await asyncio.wait_for(reader.read(), 60) == b""
 
 
 async def test_more_requests_than_are_answered_ahead_are_refused(connect):

@@ -1,10 +1,10 @@
-"""A request reaches the routes whose paths begin as its own does, and every route of Baton can be found so."""
+"""A request reaches the routes with its path prefix, and every route of Baton is found this way."""
 
 import pytest
 from fastapi import APIRouter, FastAPI
 from starlette.testclient import TestClient
 
-from baton.kernel.http.serving.route_index import RouteIndex
+from baton.kernel.http.serving.hot_routes import RouteIndex
 from baton.main import ROUTERS
 
 

@@ -1,17 +1,17 @@
-"""Decisions counted by time and group: what is counted, for whom, and within which bounds."""
+"""Decisions counted by time and group: content, visibility, and bounds."""
 
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.verdict import RuleHit
 from baton.kernel.base.errors import Invalid
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
 from baton.records.review.decision_counts import store as decision_counts_store
 from baton.records.review.decision_counts.service import DecisionCounts
+from baton.rules.call.call import Principal
+from baton.rules.call.verdict import RuleHit
 from tests.support.records import record
 
 ADMIN = Principal(user="root", role="admin")
@@ -54,7 +54,7 @@ async def test_decisions_are_counted_by_time_and_group(database):
     await store.add(database, RECORDS)
     counts = DecisionCounts(database)
     for by, group, filters, principal, expected in CASES:
-        found = await counts.find(principal, Filters(**filters, **PERIOD), by, group)
+        found = await counts.count(principal, Filters(**filters, **PERIOD), by, group)
         shown = {one.at.isoformat()[:16]: one.counts for one in found.buckets}
         assert shown == expected, (by, group, filters)
         assert all(one.others == 0 for one in found.buckets)
@@ -64,7 +64,7 @@ async def test_decisions_are_counted_by_time_and_group(database):
 async def test_rare_groups_are_counted_together(database, monkeypatch):
     monkeypatch.setattr(decision_counts_store, "MOST_GROUPS", 2)
     await store.add(database, [at(MORNING, user=name) for name in ("a", "a", "a", "b", "b", "c", "d")])
-    found = await DecisionCounts(database).find(ADMIN, Filters(**PERIOD), "day", "user")
+    found = await DecisionCounts(database).count(ADMIN, Filters(**PERIOD), "day", "user")
     assert found.groups == ["a", "b"]
     assert [(one.counts, one.others) for one in found.buckets] == [({"a": 3, "b": 2}, 2)]
 
@@ -73,7 +73,7 @@ async def test_rare_groups_are_counted_together(database, monkeypatch):
 async def test_a_period_is_bounded(no_database, by, days):
     wanted = Filters(since=MORNING - timedelta(days=days, seconds=1), until=MORNING)
     with pytest.raises(Invalid, match=f"more than {days} days"):
-        await DecisionCounts(no_database).find(ADMIN, wanted, by, "effect")
+        await DecisionCounts(no_database).count(ADMIN, wanted, by, "effect")
 
 
 @pytest.mark.parametrize(

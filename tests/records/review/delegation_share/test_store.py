@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.engine.call.verdict import RuleHit
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import After, GroupFilter
+from baton.rules.call.verdict import RuleHit
 from tests.support.records import record as made
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -1,16 +1,16 @@
-"""Who sees and answers which wrong blocks."""
+"""Visibility of wrong blocks, and permission to answer them."""
 
 import msgspec
 import pytest
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.verdict import RuleHit
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.records.pipeline import store as decisions
 from baton.records.review.decisions import Decisions
 from baton.records.review.wrong_blocks.service import WrongBlockFilter, WrongBlocks
+from baton.rules.call.call import Principal
+from baton.rules.call.verdict import RuleHit
 from tests.support.databases import opened
-from tests.support.overriding import Process, record
+from tests.support.excepting import Process, record
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -49,8 +49,8 @@ async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, 
     await decisions.add(database, [decided])
     reports = WrongBlocks(database, process.changes, Decisions(database))
     made = await reports.make(DORA, decided.id, "c")
-    assert await reports.find(LEAD, WrongBlockFilter(), before_id="", limit=9) == [made]
-    assert await reports.find(OTHER_LEAD, WrongBlockFilter(), before_id="", limit=9) == []
+    assert await reports.search(LEAD, WrongBlockFilter(), before_id="", limit=9) == [made]
+    assert await reports.search(OTHER_LEAD, WrongBlockFilter(), before_id="", limit=9) == []
     with pytest.raises(NotFound):
         await reports.resolve(OTHER_LEAD, made.id, state="declined", answer="", version="*")
     with pytest.raises(Forbidden):

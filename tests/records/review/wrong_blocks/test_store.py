@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from uuid_utils import uuid7
 
-from baton.people.row_scope import RowScope
-from baton.records.review.wrong_blocks import store as wrong_blocks_store
-from baton.records.review.wrong_blocks.store import WrongBlock
+from baton.people.users import RowScope
+from baton.records.review.wrong_blocks import service as wrong_blocks_store
+from baton.records.review.wrong_blocks.service import WrongBlock
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ALL = RowScope()

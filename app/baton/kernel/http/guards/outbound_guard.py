@@ -1,27 +1,26 @@
-"""Where the server may send requests that a person configured through the API: to public addresses, and to hosts allowed by name.
-
-Otherwise whoever may register an URL could have the server ask what only the server can reach.
-"""
+"""Limits API-configured requests to public addresses and allowed hosts (server-side request forgery)."""
 
 import asyncio
 import ipaddress
 import socket
+import ssl
 from collections.abc import Iterable
+from functools import cache
 from urllib.parse import urlsplit, urlunsplit
 
+import httpx2
 import msgspec
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""Addresses that a gateway turns into IPv4 addresses, internal ones too."""
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64: translated to IPv4, possibly internal
 
 
 class OutboundRefused(Exception):
-    """The URL leads to an internal address, or to none."""
+    """The URL is invalid, or leads to an internal address."""
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """An URL with the host's checked address in it, and the host's name for the header `Host` and for TLS."""
+    """A URL with the host's checked address in it. `host` is the `Host` header, `name` the TLS name."""
 
     url: str
     host: str
@@ -29,7 +28,7 @@ class Destination(msgspec.Struct, frozen=True):
 
 
 def is_public(address: _Address) -> bool:
-    """Return whether an address is one of the public internet, with no way round by IPv6."""
+    """Return whether an address is public, including embedded IPv4 addresses."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -39,34 +38,25 @@ def is_public(address: _Address) -> bool:
 
 
 def checked_url(url: str) -> str:
-    """Return an URL that may be registered.
-
-    Raises:
-        OutboundRefused: If it is no HTTP URL with a host, or holds a user or a password.
-    """
+    """Return a valid HTTP URL with a host and without user or password. Raise OutboundRefused for any other."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise OutboundRefused("is no URL") from None
+        raise OutboundRefused("is not a URL") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise OutboundRefused("must be an `http://` or `https://` URL with a host")
     if parts.username or parts.password:
-        raise OutboundRefused("must not hold a user or a password")
+        raise OutboundRefused("must not contain a user or a password")
     if port == 0:
-        raise OutboundRefused("names no port that can be reached")
+        raise OutboundRefused("has the invalid port 0")
     return url
 
 
 async def destination(url: str, allowed: Iterable[str] = ()) -> Destination:
-    """Resolve an URL's host and check its address; what is sent then goes to that address, whatever the name says later.
+    """Resolve a URL's host and check its addresses. The request then uses the checked address.
 
-    Args:
-        url: The URL.
-        allowed: Hosts, as `host` or `host:port`, that may be internal.
-
-    Raises:
-        OutboundRefused: If the host has no address, or any of its addresses is internal.
+    Hosts in `allowed` (`host` or `host:port`) may be internal. Raise OutboundRefused for no address or an internal one.
     """
     parts = urlsplit(checked_url(url))
     host = parts.hostname or ""
@@ -83,3 +73,12 @@ async def destination(url: str, allowed: Iterable[str] = ()) -> Destination:
     shown = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
     pinned = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))
     return Destination(pinned, parts.netloc, host)
+
+
+# Certificate checks of outgoing requests.
+
+
+@cache
+def outbound_tls() -> ssl.SSLContext:
+    """Return the process's shared TLS context. Each new one would read the machine's certificates again."""
+    return httpx2.create_ssl_context(trust_env=False)

@@ -1,4 +1,4 @@
-"""The HTTP server around an application: uvicorn with our protocol, which leaves in order."""
+"""The HTTP server: uvicorn with our protocol and an orderly shutdown."""
 
 import asyncio
 import contextlib
@@ -14,17 +14,14 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.http.serving.hot_routes import HotFastAPI
 from baton.kernel.http.serving.protocol import Protocol
 
-GRACE_S = 10
-"""Seconds that requests in flight have to end after the server was told to stop."""
+GRACE_S = 10  # seconds for requests in flight to finish on shutdown
 
-MOST_CONNECTIONS = 10_000
-"""Connections that one process keeps open; idle ones give way to new ones above it."""
-_OTHER_FILES = 128
-"""File descriptors that the server itself needs: the database, Redis, policies, logs."""
+MOST_CONNECTIONS = 10_000  # maximum number of open connections per process. New ones replace idle ones.
+_OTHER_FILES = 128  # file descriptors reserved for the database, Redis, policies and logs
 
 
 class _Server(uvicorn.Server):
-    """Goes on serving for a while after SIGTERM, with `/readyz` off, so that a load balancer looks elsewhere first."""
+    """Keeps serving after SIGTERM with `/readyz` off, so that a load balancer switches first."""
 
     def __init__(self, config: uvicorn.Config, app: HotFastAPI, drain_s: float) -> None:
         super().__init__(config)
@@ -33,8 +30,8 @@ class _Server(uvicorn.Server):
         self._leave_at: float | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to leave on SIGTERM; on Ctrl-C, or when told again, leave at once."""
-        if self.started:  # streams and polls end by themselves then
+        """Start draining on SIGTERM. Stop at once on Ctrl-C or a second signal."""
+        if self.started:  # streams and polls then end by themselves
             self._app.lifecycle.phase = "draining"
         if sig != signal.SIGTERM or not self._drain_s or not self.started or self._leave_at is not None:
             super().handle_exit(sig, frame)
@@ -43,23 +40,23 @@ class _Server(uvicorn.Server):
         self._leave_at = time.monotonic() + self._drain_s
 
     async def on_tick(self, counter: int) -> bool:
-        """Leave when it is time."""
+        """Stop at the end of draining."""
         return await super().on_tick(counter) or (self._leave_at is not None and time.monotonic() >= self._leave_at)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Leave; a second Ctrl-C spares the wait for requests in flight, not the taking down of what was started."""
+        """Stop. A second Ctrl-C skips the wait for requests in flight, but not the cleanup."""
         await super().shutdown(sockets)
         if self.force_exit:
             await self.lifespan.shutdown()
 
 
 def connection_limit() -> int:
-    """Raise the limit on open files as far as the system allows, and return how many connections it leaves room for."""
+    """Raise the limit on open files as far as allowed. Return the resulting number of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_CONNECTIONS + _OTHER_FILES
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
-        with contextlib.suppress(ValueError, OSError):  # macOS has a limit of its own below the one it tells
+        with contextlib.suppress(ValueError, OSError):  # macOS has a lower limit than the one it reports
             resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
             soft = allowed
     room = wanted if soft == resource.RLIM_INFINITY else soft
@@ -67,15 +64,12 @@ def connection_limit() -> int:
 
 
 def run(settings: Settings, app: HotFastAPI, listeners: list[socket.socket]) -> bool:
-    """Serve until told to stop, and tell whether it ever began.
-
-    Raises:
-        KeyboardInterrupt: It was stopped by Ctrl-C.
-    """
+    """Serve until stopped. Return whether the server ever started. Raise KeyboardInterrupt."""
     config = uvicorn.Config(
         app,
         loop="uvloop",
         http=Protocol,
+        ws="none",
         lifespan="on",
         access_log=False,
         proxy_headers=False,

@@ -6,11 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
-from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import Shown
+from baton.kernel.http.paging import JSON_OR_CSV, AsTable, csv_response
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
-from baton.records.review.decision_counts.service import Bucket, CountGroup, DecisionCounts
+from baton.records.review.decision_counts.service import Bucket, BucketCounts, CountGroup, DecisionCounts
 from baton.records.review.decisions import DecisionFilter
 from baton.records.review.decisions_api import DecisionFilters
 
@@ -19,25 +20,17 @@ CountsOf = Annotated[DecisionCounts, Depends(of(DecisionCounts))]
 
 
 class CountsQuery(DecisionFilters):
-    """Which decisions are counted, and by what."""
+    """The decisions to count, and the grouping."""
 
     by: Bucket = "hour"
     group: CountGroup = "effect"
 
 
-class BucketModel(BaseModel):
-    """The decisions of one minute, hour or day (UTC) that begins `at`; one without any is left out."""
-
-    at: datetime
-    counts: dict[str, int]
-    others: int
-
-
 class CountsModel(BaseModel):
     """Counts by time and group.
 
-    `groups` are the 20 most frequent ones, the most frequent first; what belongs to no group of them is counted in `others`.
-    By `rule`, a decision counts once for each rule that matched it.
+    `groups` are the 20 most frequent ones, the most frequent first; all other decisions are counted in `others`. By
+    `rule`, a decision counts once for each matched rule.
     """
 
     by: Bucket
@@ -45,7 +38,7 @@ class CountsModel(BaseModel):
     since: datetime
     until: datetime
     groups: list[str]
-    items: list[BucketModel]
+    items: list[Shown[BucketCounts]]
 
 
 @router.get(
@@ -64,7 +57,7 @@ async def count_decisions(
     `Accept: text/csv` gives a table with a column for each group.
     """
     wanted = DecisionFilter(**query.model_dump(exclude={"by", "group"}))
-    found = await counts.find(caller.principal, wanted, query.by, query.group)
+    found = await counts.count(caller.principal, wanted, query.by, query.group)
     if as_table:
         rows = [
             (one.at.isoformat(), *(one.counts.get(name, 0) for name in found.groups), one.others)
@@ -77,5 +70,5 @@ async def count_decisions(
         since=found.since,
         until=found.until,
         groups=found.groups,
-        items=[BucketModel(at=one.at, counts=one.counts, others=one.others) for one in found.buckets],
+        items=[Shown[BucketCounts](at=one.at, counts=one.counts, others=one.others) for one in found.buckets],
     )

@@ -1,18 +1,18 @@
-"""Count the decisions that a principal may see, by time and group."""
+"""Counts the decisions visible to a principal, by time and group."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 import msgspec
 
-from baton.engine.call.principal import Principal
+from baton.kernel.base.clock import Bucket
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time.time_buckets import Bucket
-from baton.people.row_scope import row_scope
+from baton.people.users import row_scope
 from baton.records.pipeline.store import Filters
 from baton.records.review.decision_counts import store
 from baton.records.review.decision_counts.store import CountGroup
+from baton.rules.call.call import Principal
 
 __all__ = ["Bucket", "CountGroup", "DecisionCounts"]
 
@@ -23,7 +23,10 @@ USUAL = {"minute": timedelta(hours=1), "hour": timedelta(days=1), "day": timedel
 
 
 class BucketCounts(msgspec.Struct, frozen=True):
-    """The decisions of one bucket, by group; `others` are those of all groups beyond the most frequent."""
+    """The decisions of one minute, hour or day (UTC) starting `at`; one without any is left out.
+
+    `others` are those of all groups beyond the most frequent.
+    """
 
     at: datetime
     counts: dict[str, int]
@@ -31,7 +34,7 @@ class BucketCounts(msgspec.Struct, frozen=True):
 
 
 class CountedDecisions(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of a period: the most frequent groups, and the buckets that are not empty, oldest first."""
+    """Counts of a period: the most frequent groups, and the nonempty buckets, oldest first."""
 
     since: datetime
     until: datetime
@@ -45,13 +48,13 @@ class DecisionCounts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def find(self, principal: Principal, wanted: Filters, by: Bucket, group: CountGroup) -> CountedDecisions:
+    async def count(self, principal: Principal, wanted: Filters, by: Bucket, group: CountGroup) -> CountedDecisions:
         """Return the counts of a period.
 
         Raises:
             Forbidden: If the role may not.
             Invalid: If the period is too long for its buckets.
-            StoreUnavailable: If the database is away or takes too long.
+            StoreUnavailable: If the database is unavailable or takes too long.
         """
         scope = row_scope(principal, "decisions.read")
         until = wanted.until or datetime.now(UTC)

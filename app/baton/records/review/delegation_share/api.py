@@ -6,18 +6,17 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
-from baton.kernel.http.csv_text import JSON_OR_CSV, AsTable, csv_response
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
-from baton.kernel.http.paging import PageQuery, Text, after, page
+from baton.kernel.http.fields import PROJECT, Moment
+from baton.kernel.http.paging import JSON_OR_CSV, AsTable, PageQuery, Text, after, csv_response, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.delegation_share.groups import FIRST
 from baton.records.review.delegation_share.service import (
     After,
+    CallGroup,
     DelegationFilter,
     DelegationShare,
-    Group,
     cheaper,
     share,
 )
@@ -43,9 +42,9 @@ _KEYS: dict[By, tuple[str, ...]] = {
 class DelegationModel(BaseModel):
     """One group: a session of a user, a user, a team or a day (UTC).
 
-    `calls` is `delegated` (by sub-agents, and the calls that started them) + `direct` (by the main thread itself) +
-    `blocked`; `share_delegated` is of those that were not blocked. `cheaper` counts the agent calls that got a model
-    of a cheaper tier than the parent's, out of `injected` by model. Calls whose client `ignored` the new model are in neither.
+    `calls` is `delegated` (by sub-agents, and the calls starting them) + `direct` (by the main thread itself) +
+    `blocked`; `share_delegated` is of the unblocked ones. `cheaper` counts the agent calls with a model of a cheaper
+    tier than the parent's, out of `injected` by model. Calls with the new model `ignored` by the client are in neither.
     """
 
     session_id: str | None = None
@@ -69,7 +68,7 @@ class DelegationModel(BaseModel):
     cheaper: int
 
     @classmethod
-    def of(cls, group: Group, parent: str) -> "DelegationModel":
+    def build(cls, group: CallGroup, parent: str) -> "DelegationModel":
         """Show a group as the API does."""
         named = {name: getattr(group, name) or None for name in ("session_id", "user", "team", "day", "project")}
         counts = {
@@ -83,7 +82,7 @@ class DelegationModel(BaseModel):
 
 
 class DelegationPage(BaseModel):
-    """A page of groups, that of the newest call first; `next_cursor` is absent on the last one."""
+    """A page of groups, the one with the newest call first; `next_cursor` is absent on the last one."""
 
     by: By
     parent: Model
@@ -92,13 +91,13 @@ class DelegationPage(BaseModel):
 
 
 class DelegationQuery(PageQuery):
-    """Which calls to sum up, and by what; all filters given must hold."""
+    """The calls to sum up, and the grouping; all filters must match."""
 
     by: By = "day"
     parent: Model = "opus"
     user: Text = ""
     team: Text = ""
-    project: Text = ""
+    project: Annotated[Text, PROJECT] = ""
     session_id: Text = ""
     client: Text = ""
     since: Moment | None = None
@@ -116,22 +115,22 @@ class DelegationQuery(PageQuery):
 async def get_delegation(
     caller: CallerOf, delegation_share: DelegationShareOf, query: Annotated[DelegationQuery, Query()], as_table: AsTable
 ) -> DelegationPage | Response:
-    """Sum up calls by session, user, team or day; without `since`, those of the last seven days.
+    """Sum up calls by session, user, team or day, by default of the last seven days.
 
-    `parent` is the model that agent calls without one would have inherited; `cheaper` is counted against it.
-    `Accept: text/csv` gives all groups (the newest 10,000) as one table.
+    `parent` is the inherited model of agent calls without one; `cheaper` is counted against it. `Accept: text/csv`
+    gives all groups (the newest 10,000) as one table.
     """
     filters = query.filters()
     by, parent = filters.pop("by"), filters.pop("parent")
     wanted = DelegationFilter(**filters)
     if as_table:
-        groups = await delegation_share.find(caller.principal, wanted, by, after=FIRST, limit=MOST_IN_A_TABLE)
-        models = [DelegationModel.of(one, parent).model_dump(mode="json") for one in groups]
+        groups = await delegation_share.summarize(caller.principal, wanted, by, after=FIRST, limit=MOST_IN_A_TABLE)
+        models = [DelegationModel.build(one, parent).model_dump(mode="json") for one in groups]
         columns = (*_KEYS[by], *_COLUMNS)
         return csv_response(columns, [tuple(one[name] for name in columns) for one in models])
     place = After(*after(query.cursor, 2))
-    found = await delegation_share.find(caller.principal, wanted, by, after=place, limit=query.limit + 1)
+    found = await delegation_share.summarize(caller.principal, wanted, by, after=place, limit=query.limit + 1)
     items, next_cursor = page(found, query.limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return DelegationPage(
-        by=by, parent=parent, items=[DelegationModel.of(one, parent) for one in items], next_cursor=next_cursor
+        by=by, parent=parent, items=[DelegationModel.build(one, parent) for one in items], next_cursor=next_cursor
     )

@@ -1,4 +1,4 @@
-"""The types of calls that are summed up by session, user, team or day: the filter, the page and the group."""
+"""The types for summing up calls by session, user, team or day: the filter, the page and the group."""
 
 from datetime import datetime
 from typing import Literal
@@ -9,10 +9,10 @@ By = Literal["session", "user", "team", "day"]
 
 
 class GroupFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of decisions; all fields that are set must hold. `since` is included, `until` is not.
+    """Filters for decisions, all of which must match. `since` is included, `until` is not.
 
-    `called_since` asks for sessions that have a call at that moment or later, `q` for those whose id or user begins with
-    a text or whose project has it in its name.
+    `called_since` selects sessions with a call at that time or later, `q` those with this prefix of the id or user, or
+    with it in the project's name.
     """
 
     since: datetime
@@ -27,9 +27,9 @@ class GroupFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class After(msgspec.Struct, frozen=True):
-    """Where a page begins: below the `last_id` of the page before, among decisions up to the first page's newest.
+    """A page's start: below the `last_id` of the page before, among decisions up to the first page's newest.
 
-    Without `newest`, a group that gets a new call between two pages would move ahead of the cursor and be on no page.
+    Without `newest`, a group with a new call between two pages would move ahead of the cursor and be on no page.
     """
 
     last_id: str = ""
@@ -39,12 +39,13 @@ class After(msgspec.Struct, frozen=True):
 FIRST = After()
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class CallGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The sums of one session, user, team or day.
 
-    `calls` = `delegated` + `direct` + `blocked`: calls by sub-agents and those that started them, calls by the main
-    thread itself, and refused calls. `asked`, `overridden` and `guided` count some of the same calls again;
-    `injected` counts calls by the model that Baton put in, without the `ignored` ones, whose client ran them unchanged. `last_id` is the id of the group's newest decision.
+    `calls` = `delegated` + `direct` + `blocked`: calls by sub-agents and the calls starting them, calls by the main
+    thread itself, and refused calls. `asked`, `overridden` and `guided` count some of the same calls again; `injected`
+    counts calls by the model set by Baton, without the `ignored` ones, run unchanged by the client. `last_id` is the id
+    of the group's newest decision.
     """
 
     last_id: str

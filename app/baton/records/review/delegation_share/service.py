@@ -1,4 +1,4 @@
-"""The delegation share: which part of the calls was delegated, by session, user, team or day.
+"""The delegation share: the delegated part of the calls, by session, user, team or day.
 
 It counts calls, not money, because prices differ by contract.
 """
@@ -7,17 +7,16 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from baton.engine.agents.rosters import MODELS
-from baton.engine.call.principal import Principal
+from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time.periods import start_of
-from baton.people.row_scope import row_scope
+from baton.people.users import row_scope
 from baton.policies.in_force import Policies
 from baton.records.review.delegation_share import store
-from baton.records.review.delegation_share.groups import After, By, Group, GroupFilter
+from baton.records.review.delegation_share.groups import After, By, CallGroup, GroupFilter
+from baton.rules.call.call import MODELS, Principal
 
-__all__ = ["After", "By", "DelegationFilter", "DelegationShare", "Group", "cheaper", "share"]
+__all__ = ["After", "By", "CallGroup", "DelegationFilter", "DelegationShare", "cheaper", "share"]
 
 TIERS = ("haiku", "sonnet", "opus", "fable")
 """The models of agent calls, from the cheapest tier to the dearest."""
@@ -31,7 +30,7 @@ LONGEST_PERIOD = timedelta(days=366)
 
 
 class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of calls; all fields that are set must hold. Without `since`: seven days before `until` or now."""
+    """Filters for calls, all of which must match. Without `since`: seven days before `until` or now."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -43,21 +42,21 @@ class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DelegationShare:
-    """Sums up the calls that a principal may see: their own, their team's, or the organisation's."""
+    """Sums up the calls visible to a principal: their own, their team's, or the organisation's."""
 
     def __init__(self, database: Database, policies: Policies) -> None:
         self._database = database
         self._policies = policies
 
-    async def find(
+    async def summarize(
         self, principal: Principal, wanted: DelegationFilter, by: By, *, after: After, limit: int
-    ) -> list[Group]:
+    ) -> list[CallGroup]:
         """Return the sums by group, the group of the newest call first.
 
         Raises:
             Forbidden: If the role may not.
             Invalid: If the period is longer than 366 days.
-            StoreUnavailable: If the database is away or takes too long.
+            StoreUnavailable: If the database is unavailable or takes too long.
         """
         theirs = row_scope(principal, "analytics.read")
         until = wanted.until or datetime.now(UTC)
@@ -80,13 +79,13 @@ class DelegationShare:
             raise StoreUnavailable("delegation cannot be summed up now; try a shorter period, or later") from None
 
 
-def share(group: Group) -> float:
-    """Return the delegated share of the calls that were not blocked, from 0 to 1; 0 if there were none."""
+def share(group: CallGroup) -> float:
+    """Return the delegated share of the unblocked calls, from 0 to 1; 0 if there were none."""
     made = group.delegated + group.direct
     return round(group.delegated / made, 4) if made else 0.0
 
 
-def cheaper(group: Group, parent: str) -> int:
+def cheaper(group: CallGroup, parent: str) -> int:
     """Return how many agent calls were given a model of a cheaper tier than the `parent` model."""
     below = TIERS[: TIERS.index(parent)]
     return sum(count for model, count in group.injected.items() if model in below)

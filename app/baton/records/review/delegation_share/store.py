@@ -9,15 +9,15 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.engine.agents.rosters import MODELS
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.kernel.base.uuid7 import least_id, moment_of
-from baton.people.row_scope import RowScope
+from baton.kernel.base.trace import least_id, moment_of
+from baton.people.users import RowScope
 from baton.records.columns.piece import Condition, Mask, Piece, grouped, in_scope, is_equal, met
 from baton.records.columns.reading import Period, bounds_of, of_rows, read
-from baton.records.pipeline.tables import DECISIONS
-from baton.records.review.delegation_share.groups import FIRST, After, By, Group, GroupFilter
+from baton.records.review.delegation_share.groups import FIRST, After, By, CallGroup, GroupFilter
+from baton.records.tables import DECISIONS
+from baton.rules.call.call import MODELS
 
 _KEYS: dict[By, tuple[str, ...]] = {"session": ("session_id", "user"), "user": ("user",), "team": ("team",), "day": ()}
 _LAST = ("project", "client", "team")
@@ -51,10 +51,10 @@ async def find(
     agent_tools: Iterable[str],
     after: After = FIRST,
     limit: int = 50,
-) -> list[Group]:
+) -> list[CallGroup]:
     """Return the sums by group, the group of the newest call first.
 
-    `agent_tools` are the tools that start agents.
+    `agent_tools` are the tools for starting agents.
     """
     groups = _Groups(by, frozenset(agent_tools))
     names = {"id", "user", "team", *_KEYS[by], *_COUNTED, *(_LAST if by == "session" else ())}
@@ -73,9 +73,9 @@ async def find(
             if mask.any():
                 groups.add(piece, mask)
 
-        if wanted.session_id:  # few rows, which an index finds
+        if wanted.session_id:  # few rows, found by an index
             theirs = DECISIONS.c.session_id == storable(wanted.session_id)
-            await of_rows(connection, organisation, names, [*bounds_of(period), theirs], work)
+            await of_rows(connection, organisation, names, [*bounds_of(*period.ids), theirs], work)
         else:
             await read(connection, organisation, names, period, work)
     return groups.newest(after, limit)
@@ -105,7 +105,7 @@ async def _live_sessions(
 
 
 class _Groups:
-    """The sums of each group so far: one row per group, in arrays that grow."""
+    """The sums of each group so far: one row per group, in growing arrays."""
 
     def __init__(self, by: By, agent_tools: frozenset[str]) -> None:
         self._by: By = by
@@ -114,7 +114,7 @@ class _Groups:
         self._sums = np.zeros(0, _ROW)
 
     def add(self, piece: Piece, mask: Mask) -> None:
-        """Add the calls of a piece that a mask selects; it must select at least one."""
+        """Add the calls of a piece selected by a nonempty mask."""
         groups = grouped(piece, _KEYS[self._by], mask)
         keys = [(piece.hour // 24,)] if self._by == "day" else groups.keys
         rows = np.array([self._rows.setdefault(key, len(self._rows)) for key in keys], np.intp)
@@ -136,7 +136,7 @@ class _Groups:
                 self._sums[name][rows[later]] = np.array(piece.values(name), object)[piece.codes(name)[last]]
 
     def _measures(self, piece: Piece) -> list[Mask]:
-        """Return, for each of `_COUNTS`, which calls it counts."""
+        """Return the counted calls for each of `_COUNTS`."""
         blocked = piece.where("effect", "deny".__eq__)
         spawns = piece.where("tool", self._agent_tools.__contains__)
         delegates = spawns | ~piece.where("agent_id", "".__eq__)
@@ -155,8 +155,8 @@ class _Groups:
             *(obeyed & piece.where("model_injected", model.__eq__) for model in _MODELS),
         ]
 
-    def newest(self, after: After, limit: int) -> list[Group]:
-        """Return a page of groups, that of the newest call first."""
+    def newest(self, after: After, limit: int) -> list[CallGroup]:
+        """Return a page of groups, the one with the newest call first."""
         last = [key.hex() for key in self._sums["last_id"][: len(self._rows)].tolist()]
         in_order = sorted(range(len(last)), key=last.__getitem__, reverse=True)
         if after.newest:
@@ -165,14 +165,14 @@ class _Groups:
         keys = list(self._rows)
         return [self._group(keys[row], self._sums[row]) for row in in_order[:limit]]
 
-    def _group(self, key: tuple[Any, ...], row: Any) -> Group:
+    def _group(self, key: tuple[Any, ...], row: Any) -> CallGroup:
         counts = dict(zip(_COUNTS, row["counts"].tolist(), strict=True))
         first_id, last_id = (str(UUID(bytes=bytes(row[name]))) for name in ("first_id", "last_id"))
         shown: dict[str, Any] = {name: row[name] for name in _LAST} if self._by == "session" else {}
         shown |= dict(zip(_KEYS[self._by], key, strict=False))
         if self._by == "day":
             shown["day"] = (_EPOCH + timedelta(days=key[0])).date().isoformat()
-        return Group(
+        return CallGroup(
             last_id=last_id,
             first_at=moment_of(first_id),
             last_at=moment_of(last_id),

@@ -1,17 +1,16 @@
 """`/reports`: wrong blocks, as developers report them, and the leads' answers."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.kernel.http.paging import PageQuery, Text, after, page
+from baton.kernel.http.fields import Shown
+from baton.kernel.http.paging import IfMatch, PageQuery, Text, after, etag, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.records.review.wrong_blocks.service import WrongBlockFilter, WrongBlocks
+from baton.records.review.wrong_blocks.service import WrongBlock, WrongBlockFilter, WrongBlocks
 
 router = APIRouter(tags=["reports"])
 WrongBlocksOf = Annotated[WrongBlocks, Depends(of(WrongBlocks))]
@@ -19,7 +18,7 @@ State = Literal["open", "accepted", "declined"]
 
 
 class ReportBody(BaseModel):
-    """A decision that was wrong, and why."""
+    """A wrong decision, and the reason."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -48,32 +47,15 @@ class AnswerBody(BaseModel):
     answer: str = Field("", max_length=4_000)
 
 
-class ReportModel(BaseModel):
-    """A report. `rule` is the rule that decided, where one had matched; `version` is its `ETag`."""
-
-    id: str
-    team: str
-    decision_id: str
-    rule: str
-    user: str
-    comment: str
-    at: datetime
-    state: State
-    answer: str
-    resolved_by: str
-    resolved_at: datetime | None = None
-    version: int
-
-
 class ReportPage(BaseModel):
     """A page of reports, newest first; `next_cursor` is absent on the last one."""
 
-    items: list[ReportModel]
+    items: list[Shown[WrongBlock]]
     next_cursor: str | None = None
 
 
 class ReportQuery(PageQuery):
-    """Which reports to list; all filters given must hold."""
+    """The reports to list; all filters must match."""
 
     rule: Text = ""
     state: Literal["", "open", "accepted", "declined"] = ""
@@ -81,38 +63,34 @@ class ReportQuery(PageQuery):
 
 
 @router.post(
-    "/reports",
-    operation_id="make_report",
-    status_code=201,
-    response_model_exclude_none=True,
-    dependencies=[ADMIN],
+    "/reports", operation_id="make_report", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
 )
-async def make_report(caller: CallerOf, reports: WrongBlocksOf, body: ReportBody, response: Response) -> ReportModel:
+async def make_report(
+    caller: CallerOf, reports: WrongBlocksOf, body: ReportBody, response: Response
+) -> Shown[WrongBlock]:
     """Report a decision as wrong; the leads of its team see it with the rule that decided."""
     report = await reports.make(caller.principal, body.decision_id, body.comment)
     response.headers["ETag"] = etag(report.version)
-    return ReportModel.model_validate(report, from_attributes=True)
+    return report
 
 
 @router.get("/reports", operation_id="list_reports", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_reports(caller: CallerOf, reports: WrongBlocksOf, query: Annotated[ReportQuery, Query()]) -> ReportPage:
     """List reports: a developer's own, a lead's team's, an admin's all."""
     (before_id,) = after(query.cursor)
-    found = await reports.find(
+    found = await reports.search(
         caller.principal, WrongBlockFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
     )
     items, next_cursor = page(found, query.limit, lambda report: (report.id,))
-    return ReportPage(
-        items=[ReportModel.model_validate(report, from_attributes=True) for report in items], next_cursor=next_cursor
-    )
+    return ReportPage(items=list(items), next_cursor=next_cursor)
 
 
 @router.get("/reports/{report_id}", operation_id="get_report", response_model_exclude_none=True)
-async def get_report(caller: CallerOf, reports: WrongBlocksOf, report_id: str, response: Response) -> ReportModel:
+async def get_report(caller: CallerOf, reports: WrongBlocksOf, report_id: str, response: Response) -> Shown[WrongBlock]:
     """Show one report."""
     report = await reports.get(caller.principal, report_id)
     response.headers["ETag"] = etag(report.version)
-    return ReportModel.model_validate(report, from_attributes=True)
+    return report
 
 
 @router.put(
@@ -125,8 +103,8 @@ async def answer_report(
     body: AnswerBody,
     response: Response,
     if_match: IfMatch = None,
-) -> ReportModel:
+) -> Shown[WrongBlock]:
     """Accept or decline a report, or open it again. `If-Match` must name its present version."""
     report = await reports.resolve(caller.principal, report_id, state=body.state, answer=body.answer, version=if_match)
     response.headers["ETag"] = etag(report.version)
-    return ReportModel.model_validate(report, from_attributes=True)
+    return report

@@ -1,21 +1,137 @@
-"""Wrong blocks: developers report decisions that were wrong, leads answer. An answer changes no policy by itself."""
+"""Wrong blocks: developers report wrong decisions, leads answer. An answer changes no policy by itself."""
 
 from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal
 
 import msgspec
+from sqlalchemy import Index, Select, Table, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable, UTCDateTime, insert_into, row_of
+from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
-from baton.kernel.http.etags import check_if_match
-from baton.people.permissions import covers, require
-from baton.people.row_scope import row_scope
+from baton.kernel.http.paging import check_if_match
+from baton.people.users import RowScope, covers, require, row_scope
 from baton.records.review.decisions import Decisions
-from baton.records.review.wrong_blocks import store
-from baton.records.review.wrong_blocks.store import State, WrongBlock
+from baton.rules.call.call import Principal
+from baton.rules.call.record import Record
+
+# The table of wrong blocks, and its queries.
+
+State = Literal["open", "accepted", "declined"]
+
+
+class WrongBlockRow(SQLModel, table=True):
+    """One wrong block; `version` counts its changes."""
+
+    __tablename__ = "reports"
+    __table_args__ = (
+        Index("ix_reports_organisation", "organisation", "id"),
+        Index("ux_reports_decision", "organisation", "decision_id", "user", unique=True),
+    )
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    organisation: str
+    team: str
+    decision_id: str
+    rule: str
+    user: str
+    comment: str
+    at: datetime = Field(sa_type=UTCDateTime)
+    state: str
+    answer: str
+    resolved_by: str
+    resolved_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    version: int
+
+
+_reports = WrongBlockRow.__table__
+
+
+class WrongBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision reported as wrong by a developer, and a lead's answer.
+
+    `rule` is the deciding rule, "" if none had matched; `version` is the report's `ETag`.
+    """
+
+    id: str
+    team: str
+    decision_id: str
+    rule: str
+    user: str
+    comment: str
+    at: datetime
+    state: State = "open"
+    answer: str = ""
+    resolved_by: str = ""
+    resolved_at: datetime | None = None
+    version: int = 1
+
+
+async def add(database: Database, organisation: str, report: WrongBlock) -> bool:
+    """Store a wrong block; return False and store nothing if this user has reported the decision before."""
+    insert = insert_into(database.dialect, _reports).values(
+        row_of(report, masked=("comment", "answer")) | {"organisation": organisation}
+    )
+    async with database.transaction() as connection:
+        done = await connection.execute(
+            insert.on_conflict_do_nothing(index_elements=["organisation", "decision_id", "user"])
+        )
+    return bool(done.rowcount == 1)
+
+
+async def find(
+    database: Database,
+    organisation: str,
+    scope: RowScope,
+    *,
+    rule: str = "",
+    state: str = "",
+    user: str = "",
+    before_id: str = "",
+    limit: int = 50,
+) -> list[WrongBlock]:
+    """Return wrong blocks, newest first; `before_id` is the id of the last one of the page before."""
+    query = _visible(organisation, scope).order_by(_reports.c.id.desc()).limit(limit)
+    for column, value in (("rule", rule), ("state", state), ("user", user)):
+        if value:
+            query = query.where(_reports.c[column] == storable(value))
+    if before_id:
+        query = query.where(_reports.c.id < before_id)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), WrongBlock) for row in rows]
+
+
+async def get(database: Database, organisation: str, scope: RowScope, report_id: str) -> WrongBlock | None:
+    """Return one wrong block, or None if there is none in this scope."""
+    query = _visible(organisation, scope).where(_reports.c.id == storable(report_id))
+    async with database.transaction() as connection:
+        row = (await connection.execute(query)).first()
+    return None if row is None else msgspec.convert(row._asdict(), WrongBlock)
+
+
+async def replace(connection: AsyncConnection, organisation: str, report: WrongBlock) -> bool:
+    """Replace the previous version of a wrong block; return False if another change came first."""
+    change = (
+        update(_reports)
+        .where(
+            _reports.c.organisation == organisation,
+            _reports.c.id == report.id,
+            _reports.c.version == report.version - 1,
+        )
+        .values(row_of(report, masked=("comment", "answer")))
+    )
+    return (await connection.execute(change)).rowcount == 1
+
+
+def _visible(organisation: str, scope: RowScope) -> Select[Any]:
+    return scope.limit(select(_reports).where(_reports.c.organisation == organisation), _reports)
+
 
 KIND = "reports"
 _AWAY = "reports cannot be read or changed now; nothing was changed, try again"
@@ -23,7 +139,7 @@ _RANK = {"deny": 4, "ask": 3, "rewrite": 2, "guidance": 1}
 
 
 class WrongBlockFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of wrong blocks; all fields that are set must hold."""
+    """Filters for wrong blocks, all of which must match."""
 
     rule: str = ""
     state: str = ""
@@ -31,7 +147,7 @@ class WrongBlockFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WrongBlocks:
-    """The wrong blocks that the organisation's developers reported."""
+    """The wrong blocks reported by the organisation's developers."""
 
     def __init__(self, database: Database, changes: Changes, decisions: Decisions) -> None:
         self._database = database
@@ -39,13 +155,13 @@ class WrongBlocks:
         self._decisions = decisions
 
     async def make(self, principal: Principal, decision_id: str, comment: str) -> WrongBlock:
-        """Report a decision as wrong, with the rule that decided it.
+        """Report a decision as wrong, with its deciding rule.
 
         Raises:
             Conflict: If the principal has reported this decision before.
             Forbidden: If the role may not.
-            NotFound: If there is no such decision that the principal may see.
-            StoreUnavailable: If the database is away; nothing was stored.
+            NotFound: If the decision is unknown, or hidden from the principal.
+            StoreUnavailable: If the database is unavailable; nothing was stored.
         """
         require(principal, "reports.write")
         decision = await self._decisions.get(principal, decision_id)
@@ -61,25 +177,27 @@ class WrongBlocks:
             at=datetime.now(UTC),
         )
         try:
-            added = await store.add(self._database, principal.organisation, report)
+            added = await add(self._database, principal.organisation, report)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         if not added:
-            raise Conflict(f"you have reported decision `{decision_id}` already; `baton reports` shows the answer")
+            raise Conflict(
+                f"you have reported decision `{decision_id}` already; `baton policy reports` shows the answer"
+            )
         return report
 
-    async def find(
+    async def search(
         self, principal: Principal, wanted: WrongBlockFilter, *, before_id: str, limit: int
     ) -> list[WrongBlock]:
         """Return wrong blocks, newest first; `before_id` is the id of the last one of the page before.
 
         Raises:
             Forbidden: If the role may not.
-            StoreUnavailable: If the database is away.
+            StoreUnavailable: If the database is unavailable.
         """
         theirs = row_scope(principal, "reports.read")
         try:
-            return await store.find(
+            return await find(
                 self._database,
                 principal.organisation,
                 theirs,
@@ -94,13 +212,11 @@ class WrongBlocks:
         """Return one wrong block.
 
         Raises:
-            NotFound: If there is none that the principal may see.
-            StoreUnavailable: If the database is away.
+            NotFound: If it is unknown, or hidden from the principal.
+            StoreUnavailable: If the database is unavailable.
         """
         try:
-            found = await store.get(
-                self._database, principal.organisation, row_scope(principal, "reports.read"), report_id
-            )
+            found = await get(self._database, principal.organisation, row_scope(principal, "reports.read"), report_id)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         if found is None:
@@ -115,9 +231,9 @@ class WrongBlocks:
         Raises:
             Forbidden: If the role may not.
             Conflict: If it is changed at the same time.
-            NotFound: If there is none that the principal may answer.
+            NotFound: If it is unknown, or the principal may not answer it.
             PreconditionFailed: If somebody has answered it since `version`.
-            StoreUnavailable: If the database is away; nothing was changed.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "reports.resolve")
         before = await self.get(principal, report_id)
@@ -131,7 +247,7 @@ class WrongBlocks:
             version=before.version + 1,
         )
         async with self._changes.write(KIND, principal, "report.resolve") as change:
-            if not await store.replace(change.connection, principal.organisation, after):
+            if not await replace(change.connection, principal.organisation, after):
                 # Somebody was faster between our reading and writing: name their version, if they have committed it.
                 check_if_match(version, (await self.get(principal, report_id)).version)
                 raise Conflict(f"report `{report_id}` was changed at the same time; read it again")
@@ -145,6 +261,6 @@ class WrongBlocks:
 
 
 def _deciding(decision: Record) -> str:
-    """Return the rule that decided, which is the first of the strongest effect; "" if none matched."""
+    """Return the deciding rule: the first of the strongest effect; "" if none matched."""
     hits = sorted(decision.rules, key=lambda hit: -_RANK.get(hit.effect, 0))
     return hits[0].id if hits else ""
