@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.call_rate import CallRate
+from baton.rules.call.call import Principal
 from tests.support.processes import children
 from tests.support.server import serving, until
 
@@ -32,8 +32,24 @@ def test_an_agent_that_loops_is_blocked_in_words_and_that_is_recorded(limited):
         native = looper.post("/hooks/claude-code", json=READ | {"hook_event_name": "PreToolUse", "tool_use_id": "n"})
         assert native.json()["hookSpecificOutput"]["permissionDecision"] == "deny"
         assert other.post("/pre-tool-use", json=READ).json()["decision"] == "allow"
-        found = until(lambda: looper.get("/decisions", params={"rule": "limits/rate"}).json()["items"])
+        found = until(lambda: looper.get("/decisions", params={"rule": "limits/rate"}).json().get("items"))
         assert {one["decision"] for one in found} == {"block"}
+
+
+def test_refusals_are_counted_in_metrics_status_and_the_decision(tmp_path):
+    with serving(tmp_path / "home", BATON_RATE_PER_MINUTE="1", BATON_RATE_BURST="1") as server:
+        with server.client(**{"Baton-User": "looper"}) as looper:
+            asked = [looper.post("/pre-tool-use", json=READ | {"tool_use_id": str(n)}).json() for n in range(21)]
+            assert [one["decision"] for one in asked] == ["allow"] + ["block"] * 20
+        counted = r'baton_decisions_total\{effect="deny",mode="off",rule="limits/rate"\} 20\.0'
+        with server.client() as admin:
+            until(lambda: re.search(counted, admin.get("/metrics").text))
+        server.stop()
+        server.start()
+        with server.client() as admin:
+            (found,) = admin.get("/decisions", params={"rule": "limits/rate"}).json()["items"]
+            assert (found["id"], found["repeats"]) == (asked[1]["decision_id"], 19)
+            assert admin.get("/status").json()["decisions"]["deny"] == 20
 
 
 def test_without_redis_each_process_counts_by_itself(limited):
@@ -52,7 +68,7 @@ def test_the_stand_in_counts_as_redis_does():
     now = [0.0]
     rate = CallRate(60, 2, lambda: now[0])
     alice, bob = Principal(user="alice"), Principal(user="bob")
-    assert [rate.take(alice) for _ in range(3)] == [0, 0, 1001]
-    assert rate.take(bob) == 0
+    assert [rate.count(alice) for _ in range(3)] == [0, 0, 1001]
+    assert rate.count(bob) == 0
     now[0] = 1.1
-    assert [rate.take(alice) > 0 for _ in range(2)] == [False, True]
+    assert [rate.count(alice) > 0 for _ in range(2)] == [False, True]

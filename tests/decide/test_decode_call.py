@@ -1,14 +1,14 @@
-"""The quick way to read a payload gives what the thorough one gives, calls and errors alike."""
+"""The fast reader of payloads returns the same as the thorough one, calls and errors alike."""
 
 import json
 
 import pytest
 
 from baton.decide.api import decode_call, read_call
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
-from baton.kernel.http.json_io import decode_object
+from baton.kernel.http.serving.hot_routes import decode_object
+from baton.rules.call.call import Principal
 
 CALLER = Caller(principal=Principal(organisation="o", team="t", user="u", role="admin"), project="p", root="/r")
 BASH = {"tool_name": "Bash", "tool_input": {"command": "ls"}}

@@ -1,4 +1,4 @@
-"""`POST /policies/evaluate` about other rules than those in force, and about somebody else's calls."""
+"""`POST /policies/evaluate` about rules not in force, and about another user's calls."""
 
 from contextlib import ExitStack
 

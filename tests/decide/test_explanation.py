@@ -1,7 +1,9 @@
-"""Explanations of recorded decisions over real HTTP, and the rule tests that are made of them."""
+"""Explanations of recorded decisions over real HTTP, and the rule tests made from them."""
 
 import pytest
+import yaml
 
+from baton.rules.policy.drafts import UNWRITTEN
 from tests.policies.test_layers_api import rule
 from tests.support.server import serving, until
 
@@ -135,7 +137,12 @@ def test_a_rule_test_can_be_uploaded_and_stops_the_next_call(http):
     assert (made["group"], made["test"], "replaces" in made) == ("match", "deployer later", False)
     files = {made["path"]: made["text"]}
     assert http.post("/policies/test", json={"files": files}).json()["accepted"]
-    assert http.put("/policies/layers/organisation?activate=true", json={"files": files}).status_code == 200
+    where = "/policies/layers/organisation?activate=true"
+    refused = http.put(where, json={"files": files})
+    assert refused.status_code == 422
+    assert "`description` is still the placeholder" in refused.json()["detail"]
+    files = {made["path"]: made["text"].replace(UNWRITTEN, "Deployments are not for agents.")}
+    assert http.put(where, json={"files": files}).status_code == 200
     try:
         stopped = decided(http, command="deployer later")
         assert http.get(f"/decisions/{stopped}").json()["decision"] == "block"
@@ -143,3 +150,16 @@ def test_a_rule_test_can_be_uploaded_and_stops_the_next_call(http):
         assert (again["group"], again["replaces"]) == ("not_match", made["path"].removesuffix(".yaml"))
     finally:
         assert http.delete("/policies/layers/organisation", headers={"If-Match": "*"}).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("way", "found"),
+    [("change", {"decision": "deny"}), ("own", {"decision": "deny"}), ("test", {"decision": "deny", "shadow": True})],
+)
+def test_each_way_from_a_locked_rule_makes_an_accepted_draft(http, way, found):
+    decision = decided(http, command="sudo rm -rf /")
+    made = http.get(f"/decisions/{decision}/rule-test", params={"way": way}).json()
+    file = yaml.safe_load(made["text"])
+    assert (made["group"], "replaces" in made, "replaces" in file) == ("match", False, False)
+    assert {key: file[key] for key in ("decision", "shadow") if key in file} == found
+    assert http.post("/policies/test", json={"files": {made["path"]: made["text"]}}).json()["accepted"]

@@ -1,4 +1,4 @@
-"""A client that asked to block when no decision can be made: each way to fail, in each client's dialect."""
+"""A client configured to block without a decision: each failure, in each client's dialect."""
 
 import json
 
@@ -46,5 +46,12 @@ def test_what_has_run_already_is_not_refused(http, client, event):
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
-def test_without_being_asked_to_block_nothing_is_refused(http, client, event):
-    assert ask(http, client, b"{", event, **{"Baton-On-Failure": "allow"}) == {}
+def test_without_being_asked_to_block_a_call_that_cannot_be_read_is_asked_about_or_told(http, client, event):
+    answer = ask(http, client, b"{", event, **{"Baton-On-Failure": "allow"})
+    if event == "PermissionRequest":  # the person is asked anyway
+        assert answer == {}
+    elif client == "codex":  # it cannot ask
+        assert "did not check this call" in answer["systemMessage"]
+        assert len(answer) == 1
+    else:
+        assert answer["hookSpecificOutput"]["permissionDecision"] == "ask"

@@ -1,15 +1,16 @@
-"""What a session's start prepares; what else a hook's event leads to is proved over HTTP."""
+"""Preparations of a session's start; HTTP tests prove the other events."""
 
+import msgspec
 import pytest
 
 from baton.clients.event import HookEvent
 from baton.decide.hooks import Hooks
-from baton.engine.call.modes import Mode
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
 from baton.route.pipeline.pipeline import Routing
-from baton.sessions.service import Sessions, SessionStart
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import Mode
+from baton.sessions.service import SessionStart
 
 START = HookEvent(
     client="claude-code", name="SessionStart", native_name="SessionStart", session_id="s", cwd="/home/ada/shop"
@@ -19,11 +20,14 @@ START = HookEvent(
 class Starts:
     """Sessions that only start."""
 
+    def __init__(self):
+        self.projects = self
+
     async def start(self, caller, event):
         return SessionStart(mode=Mode())
 
     async def placed(self, principal, call):
-        return Sessions.settle(call)
+        return msgspec.structs.replace(call, project=call.cwd)
 
 
 class NoPatterns:
@@ -61,7 +65,6 @@ async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_route
         route_prompts=route_prompts,
         start_patterns=NoPatterns(),
         advisories=None,
-        injections=None,
         compliance=None,
     )
     await hooks.handle(who, START)

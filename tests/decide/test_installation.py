@@ -1,13 +1,13 @@
-"""What a real server, and the machine of a caller, have installed elsewhere than usual is protected like the rest."""
+"""Unusual installation paths of a real server, and of a caller's machine, are protected like the rest."""
 
 import os
 
 import pytest
 
 import baton
-from baton.decide.installation import Installation
-from baton.engine.call.places.places import installed_paths, server_numbers
+from baton.decide.service import Installation
 from baton.kernel.base.settings import Settings
+from baton.rules.call.places.places import installed_paths, server_numbers
 from tests.support.server import until
 
 ELSEWHERE = "/data/claude/settings.json:/data/share/baton"
@@ -68,10 +68,10 @@ def test_what_a_machine_says_is_added_for_its_own_calls_alone(agent):
 def test_the_text_of_what_is_installed_stays_the_same_while_nothing_changes(tmp_path):
     settings = Settings(home=tmp_path / "home", policies=tmp_path / "rules")
     one = Installation(settings, is_worker=False)
-    first = one.of(())
+    first = one.with_paths(())
     one.refresh()
-    assert one.of(()) is first
-    assert one.of(("/a/b",)) == f"{first}\nhook_settings\t/a/b"
+    assert one.with_paths(()) is first
+    assert one.with_paths(("/a/b",)) == f"{first}\nhook_settings\t/a/b"
     paths = installed_paths(first, "/repo")
     assert str(tmp_path / "home") in paths["baton_home"]
     assert str(tmp_path / "rules") in paths["hook_settings"]

@@ -1,4 +1,4 @@
-"""What became of decided calls, over real HTTP: the client reports how a call ended, and the person hears of disobedience."""
+"""Outcomes of decided calls, over real HTTP: the client's report, and the person's notice of disobedience."""
 
 import pytest
 
@@ -79,6 +79,25 @@ def test_a_call_that_nobody_allowed_by_the_end_of_the_turn_was_refused(client):
     # The report of a call that was allowed can come late.
     client.call("PostToolUse", "Bash", asked)
     client.came_to("ran")
+
+
+@pytest.mark.parametrize("event", ["Stop", "UserPromptSubmit"])
+def test_a_call_without_a_report_was_refused_by_someone_else(client, event):
+    client.call("PreToolUse", "Bash", {"command": "ls"})
+    client.call("PreToolUse", "Bash", {"command": "pwd"}, "toolu_2", agent_id="a1")
+    client.call("PreToolUse", "Bash", {"command": "date"}, "toolu_3")
+    client.call("PostToolUse", "Bash", {"command": "date"}, "toolu_3")
+    client.post(event, prompt="go on")
+    client.came_to("refused", "unknown", "ran")
+
+
+def test_a_client_that_reports_no_failures_leaves_calls_without_an_outcome(http, session):
+    client = Client(http, session, "codex")
+    client.call("PreToolUse", "Bash", {"command": "ls"})
+    client.post("Stop")
+    client.call("PreToolUse", "Bash", {"command": "date"}, "toolu_2")
+    client.call("PostToolUse", "Bash", {"command": "date"}, "toolu_2")
+    client.came_to("unknown", "ran")
 
 
 def test_a_report_without_a_tool_is_no_end_of_a_turn(client):

@@ -1,11 +1,11 @@
-"""What a process keeps of its answers, for retries."""
+"""A process's stored answers for retries."""
 
 import pytest
 
-from baton.decide.retries import LONGEST, REMEMBERED, RecentAnswers
-from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Verdict
-from baton.records.pipeline.decision import Decision, ModeInForce
+from baton.decide.service import LONGEST, REMEMBERED, RecentAnswers
+from baton.records.pipeline.recorder import Decision, ModeInForce
+from baton.rules.call.call import ToolCall
+from baton.rules.call.verdict import Verdict
 
 OFF = ModeInForce(enabled=False, level="", scope="")
 

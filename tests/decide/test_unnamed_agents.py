@@ -1,11 +1,9 @@
-"""Sub-agents that no call names, over real HTTP: recorded payloads of Gemini CLI and of an earlier Qwen Code."""
-
-import json
-from pathlib import Path
+"""Sub-agents without a naming call, over real HTTP: recorded payloads of Gemini CLI and an earlier Qwen Code."""
 
 import pytest
 
-PAYLOADS = Path(__file__).parents[1] / "clients" / "payloads"
+from tests.support.recorded import recorded
+
 ROUND = {
     "gemini": {
         "call": "BeforeTool.invoke_agent",
@@ -24,7 +22,7 @@ ROUND = {
         "edited": "PostToolUse.edit",
     },
 }
-FOLDER = {"gemini": "gemini", "qwen": "qwen-earlier"}
+RECORDED = {"gemini": recorded("gemini"), "qwen": recorded("qwen", "payloads_earlier")}
 
 
 @pytest.fixture(params=sorted(ROUND))
@@ -37,8 +35,7 @@ def post(http, session, client):
     """Post a step of a round, and return whether it was refused."""
 
     def posted(step, **changes):
-        recorded = json.loads((PAYLOADS / FOLDER[client] / f"{ROUND[client][step]}.json").read_text())
-        payload = recorded | {"session_id": session["session_id"], **changes}
+        payload = RECORDED[client][ROUND[client][step]] | {"session_id": session["session_id"], **changes}
         answer = http.post(f"/hooks/{client}", json=payload)
         assert answer.status_code == 200
         said = answer.json().get("hookSpecificOutput", {}) | answer.json()
@@ -59,6 +56,14 @@ def test_a_sub_agent_is_exempt_until_it_ends(http, session, post, end):
     assert not post("call")[0]
     assert not post("edit")[0]
     post(end)
+    assert post("edit")[0]
+
+
+@pytest.mark.parametrize("attempt", ["curl -d @x http://127.0.0.1:8080/hooks/gemini", "baton mode disable"])
+def test_none_is_exempt_after_an_attempt_on_baton(http, session, post, attempt):
+    enable(http, session)
+    post("read", tool_name="run_shell_command", tool_input={"command": attempt})
+    post("call")
     assert post("edit")[0]
 
 

@@ -1,4 +1,4 @@
-"""A call that is decided while Redis is away: what the session did before is unknown, not nothing."""
+"""A call decided while Redis is unavailable: the session's past is unknown, not empty."""
 
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
@@ -7,12 +7,11 @@ import pytest
 
 from baton.decide import service
 from baton.decide.service import PreToolUse
-from baton.engine.call.call import ToolCall
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.redis.client import RedisUnavailable
 from baton.main import _build, _kernel, create_app
+from baton.rules.call.call import Principal, ToolCall
 
 ANN = Caller(principal=Principal(user="ann"))
 

@@ -1,11 +1,9 @@
-"""The modes of one server on a real database, at a moment that tests move."""
+"""The modes of one server on a real database, at a time set by tests."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from baton.engine.call.modes import ModeSetting
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
@@ -13,6 +11,8 @@ from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
 from baton.modes.service import Modes
 from baton.people.users import Users
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import ModeSetting
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PROJECT = "github.com/acme/shop"

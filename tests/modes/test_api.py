@@ -2,13 +2,16 @@
 
 import pytest
 
+from tests.support.http_calls import introduce
+
 
 def test_nothing_set_is_off(http):
     mode = http.get("/mode", params={"session_id": "none", "project": "none", "user": "none"}).json()
     assert mode == {"enabled": False, "level": "guidance", "scope": "default", "auto_activated": False, "chain": []}
 
 
-def test_a_setting_is_put_shown_and_removed(http):
+def test_a_setting_is_put_shown_and_removed(server, http):
+    introduce(server, projects=["p"], users=["ann"])
     body = {"scope": "user_project", "user": "ann", "project": "p", "enabled": True, "level": "strict", "reason": "r"}
     setting = http.put("/mode", json=body).json()
     assert {name: setting[name] for name in body} == body
@@ -42,6 +45,7 @@ BAD = [
     ({"scope": "team", "id": "t", "enabled": True, "levle": "strict"}, "levle", []),
     ({"scope": "team", "id": "t", "enabled": True, "expires_at": "soon"}, "expires_at", []),
     ({"scope": "team", "id": "t", "enabled": True, "expires_at": "2030-01-01T00:00:00"}, "expires_at", []),
+    ({"scope": "team", "id": "demo-wbe", "enabled": True}, "id", []),
     ({"scope": "team", "id": "t" * 5_000, "enabled": True}, "id", []),
 ]
 
@@ -84,7 +88,8 @@ def test_the_reason_of_a_removal_has_at_most_1000_characters(http, length, statu
     assert http.delete("/mode", params=query).status_code == status
 
 
-def test_the_etag_of_the_mode_in_force_is_that_of_the_setting_that_decides(http):
+def test_the_etag_of_the_mode_in_force_is_that_of_the_setting_that_decides(server, http):
+    introduce(server, projects=["etags"], users=["ann"])
     wide = http.put("/mode", json={"scope": "project", "id": "etags", "enabled": True})
     where = {"user": "ann", "project": "etags"}
     assert http.get("/mode", params=where).headers["ETag"] == wide.headers["ETag"]
@@ -92,7 +97,8 @@ def test_the_etag_of_the_mode_in_force_is_that_of_the_setting_that_decides(http)
     assert http.get("/mode", params=where).headers["ETag"] == narrow.headers["ETag"] != wide.headers["ETag"]
 
 
-def test_settings_are_listed_in_pages_without_loss(http):
+def test_settings_are_listed_in_pages_without_loss(server, http):
+    introduce(server, users=["pat"])
     names = {f"page-{number}" for number in range(5)}
     for name in names:
         assert http.put("/mode", json={"scope": "session", "id": name, "user": "pat", "enabled": True}).is_success
@@ -104,3 +110,42 @@ def test_settings_are_listed_in_pages_without_loss(http):
         if not cursor:
             break
     assert (len(found), set(found)) == (5, names)
+
+
+MISSPELT = [
+    ("/mode", {"scope": "user", "id": "cleoo", "enabled": True}, "id", "cleo"),
+    ("/mode", {"scope": "session", "id": "s", "user": "cleoo", "enabled": True}, "user", "cleo"),
+    ("/mode", {"scope": "project", "id": "github.com/acme/shpo", "enabled": True}, "id", "github.com/acme/shop"),
+    (
+        "/mode",
+        {"scope": "user_project", "project": "github.com/acme/shpo", "enabled": True},
+        "project",
+        "github.com/acme/shop",
+    ),
+    ("/mode", {"scope": "team", "id": "paymets", "enabled": True}, "id", "payments"),
+    ("/policies/layers/user?name=cleoo", {"files": {}}, "name", "cleo"),
+    ("/policies/layers/team?name=paymets", {"files": {}}, "name", "payments"),
+    ("/policies/layers/project?name=github.com/acme/shpo", {"files": {}}, "name", "github.com/acme/shop"),
+    ("/policies/layers/team/agents/claude-code/Explore?name=paymets", {"model": "opus"}, "name", "payments"),
+    ("/rosters/ours?team=paymets", {"agents": [{"name": "a", "description": "b"}]}, "team", "payments"),
+    (
+        "/policies/unlocks",
+        {"rule": "guardrails/fork-bomb", "user": "cleoo", "reason": "r", "until": "2030-01-01T00:00:00Z"},
+        "user",
+        "cleo",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "field", "near"), MISSPELT)
+def test_a_misspelt_name_is_refused_with_the_nearest_one(server, http, path, body, field, near):
+    introduce(server, teams=["payments"], projects=["github.com/acme/shop"], users=["cleo"])
+    response = http.request("POST" if "unlocks" in path else "PUT", path, json=body)
+    assert response.status_code == 422, response.text
+    assert response.json()["errors"][0]["field"] == field
+    assert f"did you mean `{near}`?" in response.json()["detail"]
+
+
+def test_a_name_that_nobody_has_used_is_refused_with_the_way_to_add_it(http):
+    refused = http.put("/mode", json={"scope": "project", "id": "zzzzzz", "enabled": True}).json()["detail"]
+    assert refused == "`id` is `zzzzzz`, an unknown project; an admin adds it with `baton team project set`"

@@ -1,10 +1,10 @@
-"""What a session is told while the mode is on, in its client's words."""
+"""A session's briefing while the mode is on, in its client's words."""
 
 import msgspec
 import pytest
 
-from baton.engine.call.modes import Mode
 from baton.modes.briefing import directives
+from baton.rules.call.modes import Mode
 
 EDITS = {"claude-code": "NotebookEdit", "codex": "apply_patch", "gemini": "write_file"}
 

@@ -1,11 +1,11 @@
-"""Which settings a person is shown, and what each filter leaves of them."""
+"""The settings visible to a person, and the effect of each filter."""
 
 import pytest
 
-from baton.engine.call.modes import ModeSetting
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden
 from baton.modes.listing import ModeFilter, ModeList
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import ModeSetting
 
 SETTINGS = {
     "all": ModeSetting(scope="organisation"),

@@ -1,4 +1,4 @@
-"""`/modes` over real HTTP: who sees which, pages, and versions."""
+"""`/modes` over real HTTP: visibility, pages, and versions."""
 
 from tests.support.http_calls import ok, refused, strict
 

@@ -1,12 +1,12 @@
-"""Which setting a request about the mode means, by who asks, and what is refused to whom."""
+"""The setting meant by a mode request, by caller, and refusals."""
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import Forbidden, Invalid, NotFound
-from baton.modes.request import Target, principal_of, refuse_lock, target
-from baton.people.permissions import covers
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PersonRequired
+from baton.modes.request import ModeTarget, principal_of, refuse_lock, target
+from baton.people.users import covers
+from baton.rules.call.call import Principal
 
 TEAMS = {"ada": "web", "bob": "web", "eve": "api"}
 
@@ -30,18 +30,23 @@ def asked(role, scope, *, id="", user="", project="", at="acme/shop"):  # noqa: 
 
 
 MEANT = [
-    ("developer", "session", {"id": "s"}, Target(scope="session", id="s", user="ada", project="acme/shop")),
-    ("developer", "user_project", {"project": "x"}, Target(scope="user_project", user="ada", project="x")),
-    ("developer", "user_project", {}, Target(scope="user_project", user="ada", project="acme/shop")),
-    ("developer", "user_project", {"project": "x", "at": ""}, Target(scope="user_project", user="ada", project="x")),
-    ("lead", "team", {}, Target(scope="team", id="web")),
-    ("lead", "team", {"id": "web"}, Target(scope="team", id="web")),
-    ("lead", "user", {"id": "bob"}, Target(scope="user", id="bob")),
-    ("lead", "project", {"id": "acme/shop", "at": ""}, Target(scope="project", id="acme/shop")),
-    ("lead", "project", {}, Target(scope="project", id="acme/shop")),
-    ("admin", "team", {"id": "api"}, Target(scope="team", id="api")),
-    ("admin", "session", {"id": "s"}, Target(scope="session", id="s", project="acme/shop")),
-    ("admin", "organisation", {}, Target(scope="organisation")),
+    ("developer", "session", {"id": "s"}, ModeTarget(scope="session", id="s", user="ada", project="acme/shop")),
+    ("developer", "user_project", {"project": "x"}, ModeTarget(scope="user_project", user="ada", project="x")),
+    ("developer", "user_project", {}, ModeTarget(scope="user_project", user="ada", project="acme/shop")),
+    (
+        "developer",
+        "user_project",
+        {"project": "x", "at": ""},
+        ModeTarget(scope="user_project", user="ada", project="x"),
+    ),
+    ("lead", "team", {}, ModeTarget(scope="team", id="web")),
+    ("lead", "team", {"id": "web"}, ModeTarget(scope="team", id="web")),
+    ("lead", "user", {"id": "bob"}, ModeTarget(scope="user", id="bob")),
+    ("lead", "project", {"id": "acme/shop", "at": ""}, ModeTarget(scope="project", id="acme/shop")),
+    ("lead", "project", {}, ModeTarget(scope="project", id="acme/shop")),
+    ("admin", "team", {"id": "api"}, ModeTarget(scope="team", id="api")),
+    ("admin", "session", {"id": "s"}, ModeTarget(scope="session", id="s", project="acme/shop")),
+    ("admin", "organisation", {}, ModeTarget(scope="organisation")),
 ]
 
 
@@ -97,3 +102,13 @@ def test_the_mode_of_another_is_that_of_their_team_or_of_ones_own_where_they_hav
 def test_the_mode_of_a_stranger_is_not_there():
     with pytest.raises(NotFound, match="`eve`"):
         principal_of(Caller(principal=Principal(user="ada", team="web")), Directory(), "eve")
+
+
+@pytest.mark.parametrize(
+    ("role", "error"), [("admin", PersonRequired), ("lead", PersonRequired), ("developer", Forbidden)]
+)
+def test_an_agent_of_somebody_who_may_is_sent_to_the_person_and_not_to_another_role(role, error):
+    caller = Caller(principal=Principal(user="ada", team="web", role=role, agent=True), project="acme/shop")
+    with pytest.raises(Forbidden) as refused:
+        target(caller, Directory(), "team", "", "", "")
+    assert type(refused.value) is error

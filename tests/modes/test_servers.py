@@ -1,4 +1,4 @@
-"""The orchestrator mode on two servers with one database: what each has heard, and what it reads again."""
+"""The orchestrator mode on two servers with one database: notifications, and data read again."""
 
 import asyncio
 from datetime import timedelta
@@ -8,7 +8,7 @@ import pytest
 from baton.kernel.base.errors import PreconditionFailed
 from baton.kernel.changes import numbers
 from baton.modes import store
-from baton.modes.request import Target
+from baton.modes.request import ModeTarget
 from baton.modes.service import Modes, version_of
 from tests.modes.conftest import ALICE, BOB, NOON, PROJECT, mode_of, setting, unheard
 
@@ -26,12 +26,12 @@ async def test_of_two_servers_the_second_change_needs_the_version_of_the_first(m
     with pytest.raises(PreconditionFailed, match=version_of(first)):
         await other.put(ALICE, setting("user", enabled=False), "0")
     with pytest.raises(PreconditionFailed):
-        await other.delete(ALICE, Target(scope="user", id="alice"), "0")
+        await other.delete(ALICE, ModeTarget(scope="user", id="alice"), "0")
     second = await other.put(ALICE, setting("user", enabled=True, level="strict"), version_of(first))
     assert second.activated_at == first.activated_at
     with pytest.raises(PreconditionFailed, match=version_of(second)):
-        await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(first))
-    await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(second))
+        await modes.delete(ALICE, ModeTarget(scope="user", id="alice"), version_of(first))
+    await modes.delete(ALICE, ModeTarget(scope="user", id="alice"), version_of(second))
     assert modes.settings == []
 
 
@@ -93,8 +93,8 @@ async def test_a_change_reads_the_settings_that_changed_and_no_others(two):
     # The second server has not seen this change of the first one when it makes its own.
     await modes.put(ALICE, setting("project", enabled=True))
     await other.put(ALICE, setting("user", enabled=True, level="strict"))
-    await other.delete(BOB, Target(scope="user", id="bob"))
-    await other.delete(BOB, Target(scope="user", id="nobody"))
+    await other.delete(BOB, ModeTarget(scope="user", id="bob"))
+    await other.delete(BOB, ModeTarget(scope="user", id="nobody"))
     await modes._changes.catch_up()
     expected = {("user", "alice", ""): (True, "strict"), ("project", PROJECT, ""): (True, "guidance")}
     assert shown(modes) == shown(other) == expected

@@ -5,11 +5,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from baton.engine.call.modes import SCOPES
 from baton.kernel.changes import audit_store, numbers
 from baton.modes import service, store
 from baton.modes.request import target
 from baton.modes.service import Modes
+from baton.rules.call.modes import SCOPES
 from tests.modes.conftest import ALICE, ALICE_AS_ADMIN, BOB, LEAD, NOBODY, NOON, PROJECT, mode_of, setting, unheard
 
 

@@ -1,12 +1,12 @@
-"""What an agent may do to the mode: switch it on, and make it stricter."""
+"""Permitted mode changes of an agent: switching it on, and making it stricter."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.engine.call.modes import ModeSetting
 from baton.kernel.base.errors import PersonRequired
-from baton.modes.weaker import refuse_weaker
+from baton.modes.service import refuse_weaker
+from baton.rules.call.modes import ModeSetting
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SOON, LATER = NOW + timedelta(minutes=1), NOW + timedelta(hours=1)

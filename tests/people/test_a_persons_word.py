@@ -1,4 +1,4 @@
-"""What weakens the rules needs a person: a token of theirs, or a process at their terminal; nothing else will do."""
+"""Weakening the rules needs a person: their token, or a process at their terminal; nothing else suffices."""
 
 import http.client
 import json
@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from baton.people.permissions import FOR_AGENTS, TABLE
+from baton.people.users import FOR_AGENTS, TABLE
 from baton.shared.person_socket import person_socket
 from tests.support.attacks import attacks
 from tests.support.http_calls import ok, refused
-from tests.support.server import serving
+from tests.support.server import free_port, serving
 from tests.support.terminal import ROOT, at_terminal
 
 WEAKENING = attacks("credentials", "weaken")
@@ -46,8 +46,8 @@ def test_every_action_that_is_not_an_agents_is_a_persons():
     assert set(TABLE) > FOR_AGENTS
     writes = {action for action in FOR_AGENTS if not action.endswith(".read")}
     assert writes == {
-        "calls.make", "clients.report", "codemap.write", "delegation.try", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write",
-        "modes.write", "patterns.propose", "policies.replay", "reports.write", "routes.feedback", "routes.fits", "routes.make", "spawns.make",
+        "calls.make", "clients.report", "codemap.write", "exceptions.request", "delegation.try", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write",
+        "modes.write", "patterns.propose", "policies.replay", "reports.write", "routes.feedback", "routes.make", "spawns.make",
     }  # fmt: skip
 
 
@@ -141,8 +141,8 @@ DISGUISED = """
 import fcntl, os, pty, subprocess, sys, termios
 os.setsid()
 fcntl.ioctl(pty.openpty()[1], termios.TIOCSCTTY, 0)
-shim, *off = sys.argv[1:]
-subprocess.run(["sh", shim, "claude-code", "SessionStart"], input=b'{"session_id": "disguised"}', check=True)
+shim, config, *off = sys.argv[1:]
+subprocess.run(["sh", shim, "claude-code", "SessionStart", config], input=b'{"session_id": "disguised"}', check=True)
 print(subprocess.run(off, env={}, stdout=subprocess.PIPE, check=True, text=True).stdout)
 """
 
@@ -150,9 +150,11 @@ print(subprocess.run(off, env={}, stdout=subprocess.PIPE, check=True, text=True)
 def test_who_runs_hooks_is_an_agent_s_client_whatever_its_name_is(server, tmp_path):
     off_by_python = [sys.executable, "-c", OFF, str(person_socket(port_of(server)))]
     shim = ROOT / "hooks" / "baton-hook.sh"
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BATON_URL": server.url}
+    config = tmp_path / "config"
+    config.write_text(f"BATON_URL={server.url}\n")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", DISGUISED, str(shim), *off_by_python],
+        [sys.executable, "-c", DISGUISED, str(shim), str(config), *off_by_python],
         env=env,
         capture_output=True,
         text=True,
@@ -161,7 +163,7 @@ def test_who_runs_hooks_is_an_agent_s_client_whatever_its_name_is(server, tmp_pa
     answer = json.loads(done.stdout.strip().splitlines()[-1])
     assert answer["code"] == "person_required", answer
     # Where the tests run below an agent, that is seen first.
-    assert "which runs hooks as an agent's client" in answer["detail"] or "descends from" in answer["detail"], answer
+    assert "a client that runs hooks" in answer["detail"] or "descends from" in answer["detail"], answer
 
 
 EVENTS = attacks("credentials", "events")
@@ -183,3 +185,19 @@ def test_no_event_frees_the_session_of_who_posts_it(server, tried):
 def test_the_socket_is_closed_to_everybody_else(server):
     path = person_socket(port_of(server))
     assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
+
+
+def test_without_a_socket_for_people_the_start_says_so_and_only_a_token_is_a_persons(tmp_path):
+    port = free_port()
+    in_the_way = person_socket(port)
+    in_the_way.mkdir(parents=True)
+    try:
+        with serving(tmp_path / "home", PORT=str(port)) as running, running.agent() as agent:
+            said = running.log.read_text()
+            assert "people cannot be distinguished from agents" in said
+            assert "`baton db admin-token`" in said
+            weaker = {"scope": "user", "enabled": False}
+            refused(agent.put("/mode", json=weaker), 403, "person_required")
+            ok(agent.put("/mode", json=weaker, headers={"Authorization": f"Bearer {running.token}"}))
+    finally:
+        in_the_way.rmdir()

@@ -1,8 +1,8 @@
-"""Every endpoint by role, and by own and foreign object. An endpoint that is not in the matrix fails the suite.
+"""Every endpoint by role, and by own and foreign object. An endpoint missing in the matrix fails the suite.
 
-Real objects of two teams, asked for by every role of both, are in `test_objects.py`.
+`test_objects.py` covers real objects of two teams, requested by every role of both.
 
-One row per operation id. `path` may hold `{decision}`, `{job}`, `{token}`, which stand for objects of bob, of team data.
+One row per operation id. `path` may contain `{decision}`, `{job}`, `{approval}`: objects of bob, of team data.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from baton.people.permissions import ROLES
+from baton.people.users import ROLES
 from tests.support.server import serving, until
 
 CALL = {"session_id": "b1", "tool_name": "Bash", "tool_input": {"command": "git status"}}
@@ -37,10 +37,7 @@ MODE = {"scope": "user", "id": "bob", "enabled": True}
 LEASE = {"attempt": 1, "token": "t"}
 POLL = {"boot_id": "b", "slots": 0, "wait_s": 0, "providers": [], "workspaces": []}
 MATRIX = {
-    "ask_terminal_code": row(ALL, "/terminal-codes"),
-    "type_terminal_code": row(ALL, "/terminal-codes/none"),
     "activate_policy_layer": row(FOREIGN, "/policies/layers/user/versions/1/activate?name=bob"),
-    "answer_job_permission": row(FOREIGN, "/jobs/{job}/permissions/none", {"answer": "allow"}),
     "approve_pattern": row(LEADS, "/patterns/{pattern}/approve", {}),
     "apply_job": row(FOREIGN, "/jobs/{job}/apply"),
     "branch_job": row(FOREIGN, "/jobs/{job}/branch", {"branch": "b"}),
@@ -54,7 +51,6 @@ MATRIX = {
     "cancel_job": row(FOREIGN, "/jobs/{job}/cancel"),
     "answer_report": row(ALL, "/reports/none", {"state": "open"}),
     "classify_prompt": row(ALL, "/delegation/classify", {"prompt": "write docs"}),
-    "activate_route_fit": row(LEADS, "/routing/fits/0/activate?team=data", {}),
     "client_hook": row(HOOK, "/hooks/claude-code", CALL | {"hook_event_name": "PreToolUse"}),
     "close_breaker": row(ADMINS, "/breakers/none/close", {}),
     "complete_task": row(FOREIGN, "/graphs/{graph}/tasks/a/complete"),
@@ -73,17 +69,20 @@ MATRIX = {
     "delete_user": row(ADMINS, "/users/nobody"),
     "delete_user_data": row(FOREIGN, "/users/bob/data"),
     "diff_policy_layer": row(EMPTY, "/policies/layers/user/diff?name=bob"),
-    "acknowledge_events": row(ALL, "/events/topics/jobs/groups/g/acknowledge", {"receipts": ["1-1"]}),
     "create_event_webhook": row(ADMINS, "/events/webhooks", {"url": "https://8.8.8.8/", "topics": ["jobs"]}),
     "delete_event_webhook": row(ADMINS, "/events/webhooks/none"),
     "list_event_webhooks": row(ADMINS, "/events/webhooks"),
-    "end_event_group": row(ALL, "/events/topics/jobs/groups/none"),
     "get_event_schema": row(ALL, "/events/schemas/jobs"),
     "list_event_schemas": row(ALL, "/events/schemas"),
     "list_event_topics": row(ALL, "/events/topics"),
     "read_events": row(frozenset({"observer"}), "/events/topics/claude-hook-event"),
-    "take_events": row(frozenset({"observer"}), "/events/topics/tool-content/groups/g/take", {}),
-    "end_override": row(ALL, "/overrides/none"),
+    "list_approvals": row(ALL, "/approvals"),
+    "answer_approval": row(FOREIGN, "/approvals/{approval}", {"answer": "deny"}),
+    "get_approval": row(FOREIGN, "/approvals/{approval}"),
+    "end_freeze": row(FOREIGN, "/freezes?scope=user&id=bob"),
+    "revoke_exception": row(ALL, "/exceptions/none"),
+    "grant_exception": row(ALL, "/exceptions/none/grant", {}),
+    "propose_rule_changes": row(READERS | LEADS, "/exceptions/proposals"),
     "end_policy_unlock": row(ADMINS, "/policies/unlocks/none"),
     "explain_decision": row(FOREIGN, "/decisions/{decision}/explanation"),
     "make_rule_test": row(FOREIGN, "/decisions/{decision}/rule-test"),
@@ -94,7 +93,6 @@ MATRIX = {
     "export_user": row(FOREIGN, "/users/bob/export"),
     "get_agent_mode": row(FOREIGN, "/sessions/b1/agent-mode?user=bob"),
     "get_decision": row(FOREIGN, "/decisions/{decision}"),
-    "fit_routes": row(LEADS, "/routing/fits?team=data"),
     "get_cost": row(ALL, "/analytics/cost"),
     "get_latency": row(ALL, "/analytics/latency"),
     "get_route_quality": row(ALL, "/analytics/routing"),
@@ -134,20 +132,13 @@ MATRIX = {
     "get_user": row(FOREIGN, "/users/bob"),
     "judge_answer": row(ALL, "/delegation/quality-gate", {"intent": "test", "answer": "assert x"}),
     "list_audit": row(READERS, "/audit"),
+    "export_audit": row(READERS, "/audit/export"),
     "list_breakers": row(ALL, "/breakers"),
     "list_decisions": row(ALL, "/decisions"),
     "count_decisions": row(ALL, "/decisions/counts?group=user"),
     "stream_decisions": row(ALL, "/decisions/stream?cursor=none"),  # a stream would not end
     "export_decisions": row(ALL, "/decisions/export"),
-    "list_permissions": row(ALL, "/permissions"),
-    "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
     "list_inventories": row(ALL, "/inventory"),
-    "get_context_usage": row(ALL, "/analytics/context"),
-    "list_context_handlers": row(READERS, "/context/handlers"),
-    "put_context_handler": row(ADMINS, "/context/handlers/docs", {"url": "ftp://none"}),
-    "delete_context_handler": row(ADMINS, "/context/handlers/none"),
-    "list_context_sources": row(ALL, "/context/sources"),
-    "put_context_source": row(LEADS, "/context/sources/patterns", {"enabled": True, "team": "data"}),
     "list_code_maps": row(ALL, "/codemap"),
     "put_code_map": row(ALL, "/codemap?project=p", {"files": {}}),
     "put_code_map_files": row(ALL, "/codemap/files?project=p", {}),
@@ -157,8 +148,9 @@ MATRIX = {
     "put_inventory": row(ALL, "/inventory/claude-code?checksum=1-1", {}),
     "list_graphs": row(ALL, "/graphs"),
     "list_jobs": row(ALL, "/jobs"),
+    "list_freezes": row(ALL, "/freezes"),
     "list_modes": row(ALL, "/modes"),
-    "list_overrides": row(ALL, "/overrides"),
+    "list_exceptions": row(ALL, "/exceptions"),
     "list_policy_layer_versions": row(EMPTY, "/policies/layers/user/versions?name=bob"),
     "list_policy_layers": row(ALL, "/policies/layers"),
     "list_policy_unlocks": row(ALL, "/policies/unlocks"),
@@ -169,15 +161,17 @@ MATRIX = {
     "list_agent_tables": row(ALL, "/policies/agents"),
     "list_rosters": row(ALL, "/rosters"),
     "list_routing_rosters": row(ALL, "/routing/rosters"),
-    "list_route_fits": row(LEADS | READERS, "/routing/fits?team=data"),
     "list_rule_counts": row(ALL, "/policies/rules"),
+    "list_packs": row(ALL, "/policies/packs"),
+    "report_pack": row(ALL, "/policies/packs/secrets"),
+    "switch_pack": row(FOREIGN, "/policies/packs/secrets?tier=user&name=bob", {"state": "on"}),
     "list_runners": row(ALL, "/runners"),
     "list_sessions": row(ALL, "/sessions"),
     "list_teams": row(ALL, "/teams"),
     "list_tokens": row(ALL, "/tokens"),
     "list_users": row(ALL, "/users"),
     "make_graph": row(ALL, "/graphs", {}),
-    "make_override": row(ALL, "/overrides", {}),
+    "request_exception": row(ALL, "/exceptions", {}),
     "make_report": row(ALL, "/reports", {}),
     "merge_pattern": row(LEADS, "/patterns/{pattern}/merge", {"into": "none"}),
     "open_breaker": row(ADMINS, "/breakers/none/open", {}),
@@ -187,8 +181,11 @@ MATRIX = {
     "pre_tool_use": row(ALL, "/pre-tool-use", CALL),
     "propose_from_records": row(LEADS, "/patterns/proposals", {}),
     "propose_pattern": row(ALL, "/patterns", {"signature": "a new one"}),
+    "put_freeze": row(FOREIGN, "/freezes", {"scope": "user", "id": "bob", "reason": "r", "read_only": True}),
     "put_mode": row(FOREIGN, "/mode", MODE),
     "put_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob", {"files": {}}),
+    "put_project_alias": row(ADMINS, "/projects/aliases", {"name": "q", "project": "p"}),
+    "delete_project_alias": row(ADMINS, "/projects/aliases?name=none"),
     "put_project": row(ADMINS, "/projects", {"name": "p", "team": "web"}),
     "put_retention": row(ALL, "/retention", {}),
     "put_roster": row(LEADS, "/rosters/datas?team=data", {"agents": [{"name": "mine"}]}),
@@ -262,6 +259,12 @@ def world(tmp_path_factory):
                 decision = http.post("/pre-tool-use", json=CALL).json()["decision_id"]
                 route = http.post("/route", json={"prompt": "look for the cause"}).json()["id"]
                 until(lambda: http.get(f"/decisions/{decision}").status_code == 200)
+                asked = CALL | {
+                    "hook_event_name": "PreToolUse",
+                    "tool_input": {"command": "docker run -v /:/h git status"},
+                }
+                http.post("/hooks/codex", json=asked).raise_for_status()
+                (approval,) = http.get("/approvals").json()["items"]
                 task = {"user_prompt": "git status", "session_id": "b1"}
                 job = http.post("/delegate", json=task).json()["job"]["id"]
                 assert http.post("/runners/bobs/poll", json=POLL).status_code == 200
@@ -276,6 +279,7 @@ def world(tmp_path_factory):
                 "token": bobs_token,
                 "route": route,
                 "job": job,
+                "approval": approval["id"],
                 "graph": graph,
             }
 
@@ -340,7 +344,7 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
         "list_graphs",
         "list_jobs",
         "list_patterns",
-        "list_permissions",
+        "list_approvals",
         "list_runners",
         "list_sessions",
         "list_users",
@@ -353,8 +357,7 @@ def test_lists_leave_out_what_is_another_s(world, operation, role):
     answer = world(operation, role)
     assert answer.status_code == 200
     assert '"bob"' not in answer.text
-    # Questions of agents need a runner: `tests/delegate/runners/test_permissions.py` lists them.
-    assert '"bob"' in world(operation, "auditor").text or operation in {"get_status", "list_permissions"}
+    assert '"bob"' in world(operation, "auditor").text or operation == "get_status"
 
 
 @pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == ALL))

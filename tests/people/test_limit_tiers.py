@@ -1,10 +1,10 @@
-"""A route with two limits: each counts for itself, whatever the order they are asked in."""
+"""A route with two limits: each counts separately, in any order of checks."""
 
 import pytest
 
 from baton.kernel.base.errors import RateLimited
 from baton.kernel.base.settings import Settings
-from baton.people.rate_limits import Limits
+from baton.people.rate_limits import RateLimits
 
 
 def ask(limits, tiers, who="default/ada"):
@@ -14,7 +14,7 @@ def ask(limits, tiers, who="default/ada"):
 
 @pytest.mark.parametrize("tiers", [("admin", "expensive"), ("expensive", "admin")], ids=" then ".join)
 def test_the_smaller_of_two_limits_counts_wherever_it_stands(tiers):
-    limits = Limits(Settings(admin_per_minute=10, expensive_per_minute=2))
+    limits = RateLimits(Settings(admin_per_minute=10, expensive_per_minute=2))
     for _ in range(2):
         ask(limits, tiers)
     with pytest.raises(RateLimited, match="2 requests a minute"):
@@ -23,6 +23,6 @@ def test_the_smaller_of_two_limits_counts_wherever_it_stands(tiers):
 
 
 def test_a_limit_of_nought_is_none():
-    limits = Limits(Settings(expensive_per_minute=0))
+    limits = RateLimits(Settings(expensive_per_minute=0))
     for _ in range(50):
         ask(limits, ["expensive"])

@@ -1,21 +1,24 @@
-"""Real objects of two teams, asked for over HTTP by every role of both: one's own, one's team's, and another team's.
+"""Real objects of two teams, requested over HTTP by every role of both: one's own, one's team's, another team's.
 
-A row says who is served what belongs to a developer of their own team. What is another team's is not found, except by
-those who see everything; a role that may never do this is told so, whosever it is.
+A row lists the callers served with a teammate's objects. Another team's are not found, except by those who see
+everything; a role that may never do this is refused, whoever owns the object.
 """
 
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import pytest
 
-from baton.people.permissions import ROLES
+from baton.people.users import ROLES
 from tests.support.server import serving, until
 
 EACH_ROLE = pytest.mark.slow("asks for each object as each role")
 TEAMS = ("web", "data")
 OWNERS = {"web": "wilma", "data": "dorian"}
 """The developer of each team, whose objects are asked for."""
-RULE = "orchestrator/direct-edit"
+NUMBERS = count()
+GRANT = {"scope": "session", "until": (datetime.now(UTC) + timedelta(days=1)).isoformat()}
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
 NO_DEPLOY = """
 id: team/no-deploy-{owner}
@@ -49,11 +52,9 @@ CASES = {
     "get_report": case("GET", "/reports/{report}", READERS, NEVER),
     "answer_report": case("PUT", "/reports/{report}", LEADS, NO_LEAD, {"state": "accepted", "answer": "yes"}),
     "make_report": case("POST", "/reports", WRITERS, NO_WRITE, {"decision_id": "{decision}", "comment": "c"}),
-    "make_override": case(
-        "POST", "/overrides", LEADS, NO_LEAD,
-        {"session_id": "{session}", "user": "{owner}", "rule": RULE, "reason": "r"},
-    ),
-    "end_override": case("DELETE", "/overrides/{override}", LEADS, NO_LEAD),
+    "request_exception": case("POST", "/exceptions", WRITERS, NO_WRITE, {"decision_id": "{decision}", "reason": "r"}),
+    "grant_exception": case("POST", "/exceptions/{exception}/grant", LEADS, NO_WRITE, GRANT),
+    "revoke_exception": case("DELETE", "/exceptions/{exception}", WRITERS, NO_WRITE),
     "revoke_token": case("DELETE", "/tokens/{token}", OWN_WRITERS, "auditor"),
     "put_team_settings": case("PUT", "/teams/{team}/settings", LEADS, NO_LEAD, {"keep_prompts": True}),
     "get_policy_layer": case("GET", LAYER.format(""), OWN_READERS, NEVER),
@@ -70,8 +71,11 @@ CASES = {
     "delete_policy_layer": case("DELETE", LAYER.format(""), OWN_WRITERS, NO_WRITE),
     "get_policy_revision": case("GET", "/policies/revisions/{revision}", OWN_READERS, NEVER),
 }  # fmt: skip
-FORBIDDEN_AT_HOME = {("put_policy_layer of a team", "developer"), ("put_agent_override of a team", "developer")}
-"""A developer sees the team's layer, so is told that they may not change it."""
+FORBIDDEN_AT_HOME = {
+    ("put_policy_layer of a team", "developer"), ("put_agent_override of a team", "developer"),
+    ("grant_exception", "developer"),
+}  # fmt: skip
+"""A developer sees the team's layer, and their own request, so is told that they may not change or grant it."""
 
 
 OF_LAYER = {
@@ -134,14 +138,22 @@ class World:
         """Make anew what asking once has taken away."""
         found = self.found[team]
         made = ("layer" if name in OF_LAYER else name, team)
-        if made in self.there:
+        if made in self.there and "exception" not in name:  # a granted one frees the call that the next one needs
             return found
         self.there.add(made)
         owner = found["owner"]
         match name:
-            case "end_override":
-                body = {"session_id": found["session"], "user": owner, "rule": RULE, "reason": f"reason-of-{owner}"}
-                found["override"] = self.admin.post("/overrides", json=body).json()["id"]
+            case "request_exception" | "grant_exception" | "revoke_exception":
+                their = self.clients[team, "developer"]
+                self.admin.delete(f"/exceptions/{found.get('exception')}")  # few of one user may wait
+                session = f"session-{next(NUMBERS)}-of-{owner}"
+                mode = {"scope": "session", "id": session, "user": owner, "enabled": True, "level": "strict"}
+                assert their.put("/mode", json=mode).status_code == 200
+                decision = their.post("/pre-tool-use", json=EDIT | {"session_id": session}).json()
+                until(lambda: their.get(f"/decisions/{decision['decision_id']}").status_code == 200)
+                found["decision"] = decision["decision_id"]
+                body = {"decision_id": found["decision"], "reason": f"reason-of-{owner}"}
+                found["exception"] = their.post("/exceptions", json=body).json()["id"]
             case "revoke_token":
                 found["token"] = self.token(owner, "developer", team)["token"]["id"]
             case "make_report":
@@ -199,7 +211,7 @@ UNSEEN_BY_OBSERVERS = {
 FOR_PEOPLE = {
     name
     for name, (method, *_) in CASES.items()
-    if method != "GET" and name not in {"put_mode", "delete_mode", "make_report"}
+    if method != "GET" and name not in {"put_mode", "delete_mode", "make_report", "request_exception"}
 } | {"export_user"}
 """What the credential of an agent never does. The agent asked with here works for somebody who owns nothing."""
 
@@ -237,7 +249,7 @@ def test_what_belongs_to_somebody_is_served_to_whom_it_concerns(world, name, rol
 
 
 LISTS = [
-    "/decisions", "/sessions", "/users", "/tokens", "/reports", "/overrides", "/modes", "/policies/layers",
+    "/decisions", "/sessions", "/users", "/tokens", "/reports", "/exceptions", "/modes", "/policies/layers",
     "/analytics/delegation", "/policies/rules", "/status", "/policies/agents/ultrapower", "/rosters", "/routing/rosters",
     "/policies/revisions",
 ]  # fmt: skip
@@ -247,7 +259,7 @@ LISTS = [
 @pytest.mark.parametrize("role", ["developer", "lead", "runner"])
 def test_lists_hold_nothing_of_another_team(world, path, role):
     for team in TEAMS:
-        world.again("end_override", team)
+        world.again("revoke_exception", team)
         world.admin.put("/mode", json={"scope": "user", "id": OWNERS[team], "enabled": False})
     for asker, other in (TEAMS, TEAMS[::-1]):
         answer = world.clients[asker, role].get(path)
@@ -255,10 +267,10 @@ def test_lists_hold_nothing_of_another_team(world, path, role):
         assert OWNERS[other] not in answer.text
 
 
-@pytest.mark.parametrize("path", ["/decisions", "/sessions", "/users", "/tokens", "/reports", "/overrides", "/modes"])
+@pytest.mark.parametrize("path", ["/decisions", "/sessions", "/users", "/tokens", "/reports", "/exceptions", "/modes"])
 def test_lists_hold_what_a_person_may_see(world, path):
     for team in TEAMS:
-        world.again("end_override", team)
+        world.again("revoke_exception", team)
         world.admin.put("/mode", json={"scope": "user", "id": OWNERS[team], "enabled": False})
     assert '"wilma"' in world.clients["web", "developer"].get(path).text
     assert ('"wilma"' in world.clients["web", "lead"].get(path).text) == (path != "/tokens")

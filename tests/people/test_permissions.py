@@ -1,11 +1,11 @@
-"""The table of permissions by itself: how far each role reaches, and whose things it covers."""
+"""The table of permissions: the reach of each role, and the covered people."""
 
 import msgspec
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, PersonRequired
-from baton.people.permissions import covers, reach, require
+from baton.people.users import covers, reach, require
+from baton.rules.call.call import Principal
 
 
 def person(role, *, user="ada", team="web"):
@@ -18,7 +18,7 @@ REACHES = [
     ("admin", "decisions.read", "organisation"),
     ("auditor", "decisions.read", "organisation"),
     ("runner", "jobs.run", "own"),
-    ("developer", "overrides.write", None),
+    ("developer", "rosters.write", None),
     ("auditor", "modes.write", None),
     ("runner", "modes.write", None),
 ]
@@ -36,7 +36,6 @@ OF_AGENTS = [
     ("admin", "modes.write", "own"),
     ("admin", "decisions.read", "organisation"),
     ("lead", "decisions.read", "team"),
-    ("lead", "routes.fits", "team"),
     ("admin", "policies.write", None),
     ("admin", "tokens.create", None),
     ("auditor", "modes.write", None),
@@ -58,8 +57,8 @@ def test_an_agent_is_sent_to_a_person_only_where_a_person_could_help(action, ref
 
 def test_a_role_without_a_permission_is_refused_with_the_roles_that_have_it():
     with pytest.raises(Forbidden) as refused:
-        require(person("developer"), "overrides.write")
-    for name in ("`developer`", "`overrides.write`", "`lead`", "`admin`"):
+        require(person("developer"), "rosters.write")
+    for name in ("`developer`", "`rosters.write`", "`lead`", "`admin`"):
         assert name in refused.value.detail
 
 

@@ -1,4 +1,4 @@
-"""The limits of the endpoints that administer or cost much, over real HTTP."""
+"""The limits of administrative and expensive endpoints, over real HTTP."""
 
 import pytest
 

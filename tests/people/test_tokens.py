@@ -1,4 +1,4 @@
-"""Tokens: what is kept of them, when they are refused, and that every server knows within one look at SQL."""
+"""Tokens: stored data, refusals, and every server's knowledge within one read of SQL."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, StoreUnavailable, Unauthenticated
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import audit_store
@@ -16,6 +15,7 @@ from baton.people import first_token
 from baton.people.stores import tokens as tokens_store
 from baton.people.tokens import Tokens
 from baton.people.users import Users
+from baton.rules.call.call import Principal
 
 NOON = datetime(2030, 5, 4, 12, tzinfo=UTC)
 ADMIN = Principal(user="root", team="ops", role="admin")
@@ -105,11 +105,11 @@ async def test_another_server_knows_after_one_look_at_sql(server, redis, databas
 
 async def test_the_last_use_is_shown(server):
     token, text = await server.tokens.create(ADMIN, user="dora", role="developer")
-    assert (await server.tokens.find(ADMIN))[0].last_used_at is None
+    assert (await server.tokens.list_tokens(ADMIN))[0].last_used_at is None
     server.tokens.check(text)
-    assert (await server.tokens.find(ADMIN))[0].last_used_at == NOON
-    assert [one.id for one in await server.tokens.find(ADMIN, user="dora")] == [token.id]
-    assert await server.tokens.find(ADMIN, user="eve") == []
+    assert (await server.tokens.list_tokens(ADMIN))[0].last_used_at == NOON
+    assert [one.id for one in await server.tokens.list_tokens(ADMIN, user="dora")] == [token.id]
+    assert await server.tokens.list_tokens(ADMIN, user="eve") == []
 
 
 async def test_one_sees_and_revokes_one_s_own(server):
@@ -118,7 +118,7 @@ async def test_one_sees_and_revokes_one_s_own(server):
         Principal(user=user, team="web", role=role)
         for user, role in (("dora", "developer"), ("eve", "developer"), ("lea", "lead"))
     )
-    assert await server.tokens.find(eve) == await server.tokens.find(lead) == []
+    assert await server.tokens.list_tokens(eve) == await server.tokens.list_tokens(lead) == []
     for who in (eve, lead):
         with pytest.raises(NotFound):
             await server.tokens.revoke(who, token.id)
@@ -163,7 +163,7 @@ async def test_the_first_admin_s_token_is_made_once(server, database, tmp_path):
     await server.start()
     principal = server.tokens.check(text)
     assert (principal.user, principal.role, principal.team) == ("root", "admin", "ops")
-    await server.tokens.revoke(ADMIN, (await server.tokens.find(ADMIN))[0].id)
+    await server.tokens.revoke(ADMIN, (await server.tokens.list_tokens(ADMIN))[0].id)
     assert await first_token.ensure(database, ADMIN, file) not in {"", text}
 
 
@@ -176,7 +176,7 @@ async def test_another_admin_s_token_is_made_on_the_machine_and_running_servers_
     assert {kind for kind in after if after[kind] != before.get(kind)} == {"tokens", "users"}
     await server.start()
     assert (server.tokens.check(text).user, server.tokens.check(text).role) == ("newcomer", "admin")
-    made = next(token for token in await server.tokens.find(ADMIN) if token.user == "newcomer")
+    made = next(token for token in await server.tokens.list_tokens(ADMIN) if token.user == "newcomer")
     assert made.expires_at == in_an_hour
     entry = next(one for one in await audit_store.find(database, ADMIN.organisation) if one.object == made.id)
     assert (entry.actor, entry.action, entry.reason) == ("newcomer", "token.create", first_token.ON_THE_MACHINE)
@@ -187,4 +187,4 @@ async def test_no_token_is_made_on_the_machine_for_a_user_who_is_disabled(server
     await server.users.put_user(ADMIN, "left", team="web", disabled=True)
     with pytest.raises(ValueError, match="`left` is disabled"):
         await first_token.recover(database, msgspec.structs.replace(ADMIN, user="left"), None)
-    assert [token for token in await server.tokens.find(ADMIN) if token.user == "left"] == []
+    assert [token for token in await server.tokens.list_tokens(ADMIN) if token.user == "left"] == []

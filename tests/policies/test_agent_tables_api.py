@@ -1,6 +1,8 @@
-"""`/policies/agents` over real HTTP: which agents there are, and a row that a team overrides for itself."""
+"""`/policies/agents` over real HTTP: the agents, and a row overridden by a team for itself."""
 
 import pytest
+
+from tests.support.http_calls import introduce
 
 TEAM = {"name": "payments"}
 ROW = "/policies/layers/team/agents/claude-code/Explore"
@@ -10,6 +12,11 @@ def row(server, team):
     with server.client(**{"Baton-Team": team}) as http:
         rows = http.get("/policies/agents/claude-code").json()["rows"]
     return next(one for one in rows if one["agent"] == "Explore")
+
+
+@pytest.fixture(autouse=True)
+def teams(server):
+    introduce(server, teams=["payments", "ones"])
 
 
 def test_tables_are_listed_in_their_order(http):

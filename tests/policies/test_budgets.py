@@ -1,12 +1,12 @@
-"""How large an uploaded layer may be, and how many problems an answer lists."""
+"""The maximum size of an uploaded layer, and the number of listed problems."""
 
 import json
 
 import pytest
 
-from baton.engine.policy.load import Layer, PolicyProblems, extend, load
-from baton.engine.policy.rules.files import MOST_PROBLEMS, shown
-from baton.engine.text.yaml_lines import Problem
+from baton.lib.text.yaml_lines import Fault
+from baton.rules.policy.load import Layer, PolicyProblems, extend, load
+from baton.rules.policy.rules.files import MOST_PROBLEMS, shown
 
 RULE = """id: x/y
 description: d
@@ -42,9 +42,9 @@ def test_a_problem_quotes_no_megabyte():
 
 
 def test_what_is_shown_says_how_much_is_not():
-    found = shown([Problem("a.yaml", number, "wrong") for number in range(60_000)])
+    found = shown([Fault("a.yaml", number, "wrong") for number in range(60_000)])
     assert len(found) == MOST_PROBLEMS + 1
-    assert found[-1].text == "and 59900 more problems, which are not listed"
+    assert found[-1].text == "and 59900 more problems, not listed here"
     assert shown(found[:3]) == found[:3]
 
 

@@ -1,8 +1,9 @@
-"""What an editor of policies asks for: the schema, and what becomes of a layer's tests while it is written."""
+"""Requests of a policy editor: the schema, and test results of a layer being written."""
 
 import pytest
 
 from tests.policies.test_layers_api import rule
+from tests.support.http_calls import introduce
 from tests.support.server import serving
 
 
@@ -52,11 +53,7 @@ def test_a_test_that_fails_is_a_result_and_keeps_the_layer_from_being_accepted(h
     assert [(one["file"], one["line"]) for one in found["problems"]] == [("team/no-deploy.yaml", failed[0]["line"])]
 
 
-WRONG = [
-    ("id: [", "team/x.yaml"),
-    ("id: team/x\nmatch: {tool: Edit}\n", "team/x.yaml"),
-    ("", "team/x.yaml"),
-]
+WRONG = [("id: [", "team/x.yaml"), ("id: team/x\nmatch: {tool: Edit}\n", "team/x.yaml"), ("", "team/x.yaml")]
 
 
 @pytest.mark.parametrize(("text", "path"), WRONG, ids=["not yaml", "unknown key", "empty"])
@@ -75,6 +72,7 @@ def test_an_empty_layer_is_accepted(http):
 
 
 def test_what_changes_in_the_version_in_force_is_shown_to_who_may_read_it(server, http):
+    introduce(server, teams=["web"])
     where = "/policies/layers/team?name=web&activate=true"
     files = {"team/no-deploy.yaml": rule()}
     assert http.put(where, json={"files": files}).status_code == 200

@@ -1,4 +1,4 @@
-"""Policies while they change: a call waits for its own set only so long, and a reload costs what has changed."""
+"""Changing policies: a call's limited wait for its own set, and a reload's cost by its changes."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -7,9 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from baton.decide.service import PreToolUse
-from baton.engine.call.call import ToolCall
-from baton.engine.call.principal import Principal
-from baton.engine.policy import load as loading
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
@@ -19,6 +16,8 @@ from baton.people.users import Users
 from baton.policies.in_force import KIND, PREPARE_S, Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.policies.stores import layers as layers_store
+from baton.rules.call.call import Principal, ToolCall
+from baton.rules.policy import load as loading
 from baton.shared import policy_folders
 
 ANN = Principal(team="payments", user="ann")

@@ -1,10 +1,10 @@
-"""Who may change which layer, and so lift its rules."""
+"""Permissions to change a layer, and so to lift its rules."""
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, NotFound
-from baton.policies.layer_rights import may_write, require_write
+from baton.policies.in_force import may_write, require_write
+from baton.rules.call.call import Principal
 
 DORA = Principal(user="dora", team="red")
 LEAD = Principal(user="lea", team="red", role="lead")

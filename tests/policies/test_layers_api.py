@@ -1,7 +1,8 @@
-"""Policies in the hands of teams, over real HTTP: who uploads what, what is refused, and whose calls it decides."""
+"""Policies of teams, over real HTTP: uploads, refusals, and the decided calls."""
 
 import pytest
 
+from tests.support.http_calls import introduce
 from tests.support.people import token
 from tests.support.server import serving, until
 
@@ -23,6 +24,8 @@ LOCKED = BOMBS | {"config.yaml": "locked: [org/no-bombs]\n"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("layers") / "home") as running:
+        teams = ["payments", "search", *(f"t{number}" for number in range(1, 22))]
+        introduce(running, teams=teams, projects=["github.com/acme/shop"], users=["bob", "flo"])
         yield running
 
 
@@ -99,10 +102,7 @@ def test_a_refused_layer_names_every_problem_by_file_and_line_and_is_not_stored(
     files = {"team/a.yaml": rule("team/b"), "config.yaml": "rules:\n  no/such: on\n"}
     response = put(http, "team", files, name="t2")
     assert response.status_code == 422
-    assert [error["field"] for error in response.json()["errors"]] == [
-        "team/t2:config.yaml:2",
-        "team/t2:team/a.yaml:1",
-    ]
+    assert [error["field"] for error in response.json()["errors"]] == ["team/t2:config.yaml:2", "team/t2:team/a.yaml:1"]
     assert http.get("/policies/layers/team/versions", params={"name": "t2"}).json()["items"] == []
     checked = http.post("/policies/validate", json={"tier": "team", "name": "t2", "files": files})
     assert checked.json()["errors"] == response.json()["errors"]

@@ -1,10 +1,10 @@
-"""A session's activity: which agent started which, and what the list of sessions says of agents, jobs and cost."""
+"""A session's activity: the spawner of each agent, and agents, jobs and cost in the list of sessions."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.delegate.jobs.costs.prices import parse_prices
+from baton.delegate.jobs.costs import parse_prices
 from baton.sessions.activity import AgentCalls, AgentSpawn, tree_of
 from tests.delegate.jobs.test_api import delegate
 from tests.support.http_calls import ok

@@ -1,15 +1,15 @@
-"""What goes on in sessions, read from SQL: jobs, agents, tokens, and only of rows in scope."""
+"""Sessions' activity, read from SQL: jobs, agents, tokens, and only of rows in scope."""
 
 import msgspec
 import pytest
 
 from baton.delegate.core.job import Job
 from baton.delegate.core.stores import jobs as jobs_store
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope
 from baton.records.pipeline import store
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import GroupFilter
-from baton.sessions import activity_store
+from baton.sessions import activity
 from tests.sessions.test_activity import NOON, at
 from tests.support.records import record
 
@@ -52,10 +52,10 @@ async def lived(database):
 @pytest.mark.parametrize(("scope", "seen"), [(ALL, True), (RowScope(user="ann"), True), (RowScope(user="bob"), False)])
 async def test_jobs_agents_and_tokens_are_those_of_the_session_and_in_scope(lived, scope, seen):
     async with lived.transaction() as connection:
-        jobs = await activity_store.jobs(connection, "default", scope, [KEY])
-        tokens = await activity_store.call_tokens(connection, "default", scope, [KEY])
-        counts = await activity_store.agent_counts(connection, "default", scope, [KEY])
-        calls, spawns = await activity_store.agents(connection, "default", scope, KEY)
+        jobs = await activity.jobs(connection, "default", scope, [KEY])
+        tokens = await activity.call_tokens(connection, "default", scope, [KEY])
+        counts = await activity.agent_counts(connection, "default", scope, [KEY])
+        calls, spawns = await activity.agents(connection, "default", scope, KEY)
     if not seen:
         assert (jobs, tokens, counts, calls, spawns) == ([], [], {}, [], [])
         return

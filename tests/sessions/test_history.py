@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
-from baton.engine.call.call import ToolCall
-from baton.engine.call.principal import Principal
 from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.machines.session_projects import SessionProject
+from baton.rules.call.call import Principal, ToolCall
 from baton.sessions.history import MOST_UNDER_WORK_ITEMS, History, Prior
 
 ANN = Principal(user="ann")
@@ -26,7 +26,9 @@ async def names(history, who=ANN, **fields):
 
 
 async def test_a_call_sees_what_stood_before_it_and_then_stands_itself(history):
-    assert await history.begin(ANN, call("Read"), "d1") == Prior(prior=(), decision_id="d1", place=("p", "/w"))
+    assert await history.begin(ANN, call("Read"), "d1") == Prior(
+        prior=(), decision_id="d1", place=SessionProject("p", "/w")
+    )
     assert (await history.begin(ANN, call("Grep"), "d2")).prior == ("Read",)
     assert await names(history) == ("Read", "Grep")
 
@@ -62,7 +64,7 @@ async def test_no_id_breaks_out_of_its_key(history, redis, text):
     await history.note_edit(who, text, text, text)
     await history.started(who, text, text)
     keys = await redis.call(b"KEYS", b"*")
-    assert len(keys) == 6
+    assert len(keys) == 5
     assert all(len(key) < 120 for key in keys)
 
 
@@ -71,7 +73,7 @@ async def test_every_key_has_a_lifetime(history, redis):
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
     keys = await redis.call(b"KEYS", b"*")
-    assert len(keys) == 6
+    assert len(keys) == 5
     lifetimes = [await redis.call(b"TTL", key) for key in keys]
     assert all(0 < seconds <= 3_600 for seconds in lifetimes)
 
@@ -80,7 +82,7 @@ async def test_the_keys_of_a_session_lie_together_in_a_cluster(history, redis):
     await history.started(ANN, "s1", "t")
     await history.begin(ANN, call(tool_use_id="u"), "d")
     keys = await redis.call(b"KEYS", b"*")
-    assert len(keys) == 4
+    assert len(keys) == 3
     assert len({key[key.index(b"{") : key.index(b"}")] for key in keys}) == 1
 
 
@@ -94,15 +96,14 @@ async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):
     await history.begin(ANN, call("Grep"), "d0")
     first = await history.begin(ANN, call("Read", tool_use_id="u1"), "d1")
     again = await history.begin(ANN, call("Read", tool_use_id="u1"), "d2")
-    assert first == Prior(prior=("Grep",), decision_id="d1", place=("p", "/w"))
-    assert again == Prior(prior=("Grep",), decision_id="d1", retry=True, place=("p", "/w"))
+    assert first == Prior(prior=("Grep",), decision_id="d1", place=SessionProject("p", "/w"))
+    assert again == Prior(prior=("Grep",), decision_id="d1", retry=True, place=SessionProject("p", "/w"))
     assert await names(history) == ("Grep", "Read")
 
 
-@pytest.mark.parametrize("gone", ["baton:calls:", "baton:place:"])
-async def test_a_session_s_keys_get_their_lifetime_again(history, redis, gone):
+async def test_a_session_s_key_gets_its_lifetime_again(history, redis):
     await history.begin(ANN, call("Read"), "d1")
-    (key,) = await redis.call(b"KEYS", gone + "*")
+    (key,) = await redis.call(b"KEYS", b"{baton}:place:*")
     await redis.call(b"DEL", key)
     await history.begin(ANN, call("Read"), "d2")
     assert await redis.call(b"TTL", key) > 0
@@ -117,7 +118,7 @@ async def test_a_session_that_goes_on_lives_on(redis):
         await redis.call(b"EXPIRE", key, 20)
     await history.begin(ANN, call("Read"), "d2")
     assert {await redis.call(b"TTL", key) for key in keys} == {20}, "so shortly after the first call nothing is renewed"
-    (place,) = await redis.call(b"KEYS", b"baton:place:*")
+    (place,) = await redis.call(b"KEYS", b"{baton}:place:*")
     await redis.call(b"HSET", place, b"renewed", 0)
     await history.begin(ANN, call("Read"), "d3")
     assert all([await redis.call(b"TTL", key) > 90 for key in keys])
@@ -188,11 +189,13 @@ async def test_background_tasks_are_counted_once_each_until_they_end(history):
 
 async def test_a_session_is_pinned_to_the_project_of_its_first_call(history):
     first = call(project="git@host:p", project_root="/home/ann/é")
-    assert (await history.begin(ANN, first, "d")).place == ("git@host:p", "/home/ann/é")
+    assert (await history.begin(ANN, first, "d")).place == SessionProject("host/p", "/home/ann/é")
     for later in (call(project="other", project_root="/w"), call(project="", cwd="/w"), call(project="", cwd="")):
-        assert (await history.begin(ANN, later, "d", other=later.project)).place == ("git@host:p", "/home/ann/é")
+        assert (await history.begin(ANN, later, "d", other=later.project)).place == SessionProject(
+            "host/p", "/home/ann/é"
+        )
     past = await history.look(ANN, "s1")
-    assert (past.project, past.root, past.other_project) == ("git@host:p", "/home/ann/é", "other")
+    assert (past.project, past.root, past.other_project) == ("host/p", "/home/ann/é", "other")
 
 
 @pytest.mark.parametrize(
@@ -205,16 +208,16 @@ async def test_a_session_is_pinned_to_the_project_of_its_first_call(history):
     ],
 )
 async def test_a_call_without_a_project_pins_its_root_or_its_folder(history, fields, pinned):
-    assert (await history.begin(ANN, call(**fields), "d")).place == pinned
+    assert (await history.begin(ANN, call(**fields), "d")).place == SessionProject(*pinned)
 
 
 async def test_neither_the_end_of_a_session_nor_a_reset_moves_it_to_another_project(history):
     await history.begin(ANN, call(project="p"), "d")
     await history.reset(ANN, "s1")
     await history.end(ANN, "s1")
-    assert (await history.begin(ANN, call(project="other"), "d")).place[0] == "p"
+    assert (await history.begin(ANN, call(project="other"), "d")).place.project == "p"
     await history.forget(ANN, "s1")
-    assert (await history.begin(ANN, call(project="other"), "d")).place[0] == "other"
+    assert (await history.begin(ANN, call(project="other"), "d")).place.project == "other"
 
 
 def editing(path, **fields):
@@ -268,7 +271,7 @@ async def test_an_ended_session_leaves_what_a_resumed_one_goes_on_with(history, 
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
     await history.end(ANN, "s1")
-    assert sorted(key.split(b":")[1] for key in await redis.call(b"KEYS", b"*")) == [b"call", b"calls", b"place"]
+    assert sorted(key.split(b":")[1] for key in await redis.call(b"KEYS", b"*")) == [b"call", b"place"]
 
 
 async def test_a_call_is_one_write_to_redis(history, redis, monkeypatch):

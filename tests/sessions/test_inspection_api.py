@@ -3,7 +3,7 @@
 import pytest
 
 from tests.delegate.jobs.test_api import POLL, delegate, tell
-from tests.support.http_calls import ok
+from tests.support.http_calls import introduce
 from tests.support.server import until
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
@@ -41,7 +41,8 @@ def test_a_session_that_has_worked_under_the_mode_of_work_items_keeps_it(http, s
         assert (mode(mine), mode(silent["session_id"])) == (True, True)
     assert not mode("the next")
     assert http.post("/pre-tool-use", json=session | READ).json()["mode"]["enabled"] is True
-    ok(http.put("/mode", json={"scope": "user_project", "project": session["project"], "enabled": False}))
+    off = {"scope": "user_project", "project": session["project"], "enabled": False}
+    until(lambda: http.put("/mode", json=off).is_success)  # a project is known by a stored decision
     assert (mode(mine), mode(silent["session_id"])) == (False, False)  # a person's word ends it
 
 
@@ -66,6 +67,19 @@ def test_only_a_compaction_that_can_be_true_forgets_the_look_ups(http, session, 
     assert http.post("/pre-tool-use", json=session | READ).json()["decision"] == "block"
     http.post("/session-start", json=session | {"source": source})
     assert http.post("/pre-tool-use", json=session | READ).json()["decision"] == second
+
+
+def test_a_fork_begins_with_the_calls_of_the_session_before_it(server, http, session):
+    introduce(server, projects=[session["project"]])
+    http.put("/mode", json={"scope": "project", "id": session["project"], "enabled": True, "level": "strict"})
+    fork = session | {"session_id": f"fork of {session['session_id']}"}
+    http.post("/session-start", json=session | {"source": "startup"})
+    http.post("/pre-tool-use", json=session | READ)
+    http.post("/session-start", json=fork | {"source": "fork"})
+    assert http.post("/pre-tool-use", json=fork | READ).json()["decision"] == "block"
+    other = session | {"session_id": f"beside {session['session_id']}"}
+    http.post("/session-start", json=other | {"source": "startup"})
+    assert http.post("/pre-tool-use", json=other | READ).json()["decision"] == "allow"
 
 
 def test_the_end_of_a_session_that_goes_on_forgets_no_look_up(http, session):
@@ -129,7 +143,7 @@ BAD = [
     ("/session-start", {"session_id": "s", "source": "boredom"}, "source"),
     ("/session-end", {"session_id": 5}, "session_id"),
     ("/post-tool-use", {"session_id": "s"}, "tool_name"),
-    ("/post-tool-use", {"session_id": "s", "tool_name": "Read", "tool_input": []}, "tool_input"),
+    ("/post-tool-use", {"session_id": "s", "tool_name": "Read", "tool_input": 5}, "tool_input"),
 ]
 
 

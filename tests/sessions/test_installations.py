@@ -1,12 +1,12 @@
-"""Hooks that changed since they were installed, or since the last session, are told to the person and counted."""
+"""Hooks changed since their installation, or since the last session, are reported to the person and counted."""
 
 import pytest
 
 from baton.clients.event import HookEvent
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.redis.client import Redis
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
+from baton.rules.call.call import Principal
 from baton.sessions.installations import Installations
 
 SAME, LIBRARY, OFF = "1-1,2-2,3-3,0", "1-1,9-9,3-3,0", "1-1,2-2,3-3,1"

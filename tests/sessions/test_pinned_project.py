@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.http_calls import introduce
 from tests.support.server import serving, until, until_lasting
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "/repo/a.py"}}
@@ -17,6 +18,7 @@ def shop(request, tmp_path_factory):
     """A server, by itself or with two workers, where Petra's mode is on in `acme/shop` alone."""
     home = tmp_path_factory.mktemp("pinned") / "home"
     with serving(home, BATON_WORKERS=request.param) as server, server.client() as admin:
+        introduce(server, projects=["acme/shop"], users=["petra"])
         mode = {"scope": "user_project", "user": "petra", "project": "acme/shop", "enabled": True, "level": "strict"}
         assert admin.put("/mode", json=mode).status_code == 200
         until_lasting(lambda: all(each_time(server, SHOP, lambda agent: agent.get("/mode").json()["enabled"])))

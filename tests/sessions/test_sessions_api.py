@@ -13,7 +13,7 @@ def test_a_session_is_listed_inspected_and_reset(http, dora, eve, session):
     assert (seen["user"], seen["calls"], seen["blocked"]) == ("dora", 2, 1)
     path = f"/sessions/{session['session_id']}"
     full = ok(http.get(path))
-    assert full["past"]["calls"] == {"main": ["Read", "Read"]}
+    assert full["past"]["calls"] == {"main": ["Read"]}  # the refused one did not run
     assert full["mode"]["scope"] == "session"
     for found in (eve.get(path), eve.post(f"{path}/reset"), http.get("/sessions/none")):
         refused(found, 404, "not_found")
@@ -21,4 +21,4 @@ def test_a_session_is_listed_inspected_and_reset(http, dora, eve, session):
     assert ok(dora.get(path))["past"]["calls"] == {}
     assert ok(dora.post("/pre-tool-use", json=read))["decision"] == "allow"
     (entry,) = ok(http.get("/audit", params={"object": f"dora/{session['session_id']}"}))["items"]
-    assert (entry["action"], entry["reason"], entry["before"]) == ("session.reset", "stuck", {"main": ["Read", "Read"]})
+    assert (entry["action"], entry["reason"], entry["before"]) == ("session.reset", "stuck", {"main": ["Read"]})

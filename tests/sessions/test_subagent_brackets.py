@@ -1,15 +1,15 @@
-"""Which calls are a sub-agent's where the client does not say it, on two servers that share one Redis."""
+"""A sub-agent's calls without the client's mark, on two servers sharing one Redis."""
 
 import pytest
 
 from baton.clients.event import AgentSign, HookEvent
-from baton.engine.call.principal import Principal
 from baton.kernel.redis.client import Redis
+from baton.rules.call.call import Principal
 from baton.sessions.subagent_brackets import LIFETIME_S, SAME_TURN_MS, UNKNOWN, SubagentBrackets
 
 ANN = Principal(user="ann")
 FAR = SAME_TURN_MS + 1
-KEYS = "baton:subagents:*"
+KEYS = "{baton}:subagents:*"
 
 
 def event(kind, at, agent="", agent_id="", session="s1"):
@@ -115,7 +115,17 @@ async def test_without_redis_each_call_is_the_main_agent_s_and_the_answer_says_s
     brackets = SubagentBrackets(Redis("redis://127.0.0.1:1", timeout_s=0.1))
     call = event("call", 3_000)
     await brackets.started(ANN, START)
+    await brackets.distrust(ANN, START)
     assert await brackets.place(ANN, call) == (call, UNKNOWN)
+
+
+@pytest.mark.parametrize("before", [[], [START, event("call", 2_000)]], ids=["none runs", "one runs"])
+async def test_no_start_counts_in_a_session_that_is_distrusted(servers, before):
+    await servers.note(*before)
+    await servers.both[0].distrust(ANN, event("call", 2_500))
+    assert await servers.note(event("call", 3_000)) == MAIN
+    assert await servers.note(event("none", 3_500), event("start", 4_000, "x"), event("call", 5_000)) == MAIN
+    assert await servers.note(event("start", 4_000, "x", session="s2"), event("call", 5_000, session="s2")) != MAIN
 
 
 async def test_a_refused_start_opens_nothing(servers):

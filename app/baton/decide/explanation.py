@@ -1,7 +1,7 @@
-"""Explain a recorded decision: ask the rules that were in force then about what is stored of the call.
+"""Explains a recorded decision: asks the rules of its time again about the stored call.
 
-The record is the truth; asking again only adds why the other rules did not match. Where the record does not hold
-enough, `missing` says what, and nothing is made up.
+The record is the truth; asking again only adds why the other rules did not match. If the record is incomplete,
+`missing` says so, and nothing is made up.
 """
 
 import asyncio
@@ -9,42 +9,42 @@ from typing import Any
 
 import msgspec
 
-from baton.decide.bodies import ShellView, shell_view
-from baton.engine.call.modes import ModeSetting
-from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
-from baton.engine.call.verdict import Facts, HitEffect, Verdict
-from baton.engine.policy.drafts import RuleDraft, draft
-from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.explain import RuleTrace, explain, findings
-from baton.engine.policy.load import PolicySet
-from baton.engine.policy.matching.rule import Rule
-from baton.engine.policy.replay import HISTORY, Replayer, principal_of
-from baton.engine.shell.model import Shell
-from baton.engine.shell.read import read
-from baton.engine.shell.spans import Span, WordPlaces
+from baton.decide.api import ShellView, shell_view
 from baton.kernel.base.errors import Invalid, NotFound, PoliciesRefused
+from baton.lib.bash.model import Shell
+from baton.lib.bash.read import read
+from baton.lib.bash.spans import Span, WordPlaces
 from baton.modes.service import Modes
 from baton.policies.in_force import Policies
-from baton.policies.revision_sets import set_of
+from baton.policies.layers import set_of
 from baton.records.review.decisions import DecisionFilter, Decisions
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import ModeSetting
+from baton.rules.call.record import Record
+from baton.rules.call.verdict import Facts, HitEffect, Verdict
+from baton.rules.policy.drafts import RuleDraft, Way, draft
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.explain import RuleTrace, explain, findings
+from baton.rules.policy.load import PolicySet
+from baton.rules.policy.matching.rule import Rule
+from baton.rules.policy.replay import HISTORY, Replayer, principal_of
 
 _EARLIER = 50
 """Decisions of the session that are looked at for the agent's history."""
 _STOPS = frozenset({"deny", "ask"})
-_NO_REVISION = "the rules of that revision cannot be read: they were not kept, or hold a layer that you may not read"
-_DIFFERS = "what was recorded is not enough: the same rules decide it otherwise; rules without a hit are not explained"
+_NO_REVISION = "the rules of this revision are unavailable: they were not stored, or contain a layer you may not read"
+_DIFFERS = "the record is incomplete: the same rules decide otherwise; rules without a hit are not explained"
 
 
 class ExplainedRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule, the effect that was recorded of it ("" for none), and why it did not match, "" where nobody can say."""
+    """A rule, its recorded effect ("" for none), and why it did not match, "" if unknown."""
 
     trace: RuleTrace
     effect: HitEffect | str = ""
 
 
 class ProgramInLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A program of the line, from which character to which it stands there; None for one that stands nowhere."""
+    """A program of the line, with its start and end there; None for one outside the line."""
 
     argv: tuple[str, ...]
     depth: int
@@ -54,7 +54,7 @@ class ProgramInLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A shell line as it was read. `risky` are the parts that the deciding rule found."""
+    """A parsed shell line. `risky` are the parts found by the deciding rule."""
 
     text: str
     shell: ShellView
@@ -63,7 +63,7 @@ class ReadLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a decision. `missing` says what could not be explained, and why."""
+    """The known facts of a decision. `missing` lists the unexplained parts, with reasons."""
 
     record: Record
     rules: list[ExplainedRule]
@@ -74,7 +74,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded call asked about once more; `facts` is None where too little of it is stored."""
+    """A recorded call judged again. `facts` is None if too little of it is stored."""
 
     policies: PolicySet
     facts: Facts | None = None
@@ -84,7 +84,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanations:
-    """Explains decisions that a principal may see."""
+    """Explains decisions visible to a principal."""
 
     def __init__(self, decisions: Decisions, policies: Policies, modes: Modes) -> None:
         self._decisions = decisions
@@ -95,8 +95,8 @@ class Explanations:
         """Return the explanation of a decision.
 
         Raises:
-            NotFound: If there is no such decision that the principal may see.
-            StoreUnavailable: If the database is away.
+            NotFound: If the decision is unknown, or hidden from the principal.
+            StoreUnavailable: If the database is unavailable.
         """
         record = await self._decisions.get(principal, decision_id)
         asked, missing = await self._ask_again(principal, record)
@@ -110,24 +110,28 @@ class Explanations:
             missing=missing,
         )
 
-    async def draft(self, principal: Principal, decision_id: str) -> RuleDraft:
-        """Return a rule test made of a decision, and a rule to start from that has it.
+    async def draft(self, principal: Principal, decision_id: str, way: Way) -> RuleDraft:
+        """Return a rule test for a decision, and a starting rule with that test.
+
+        A locked rule cannot be changed, so `change` becomes `own` there.
 
         Raises:
             Invalid: If too little of the call is stored.
-            NotFound: If there is no such decision that the principal may see.
-            StoreUnavailable: If the database is away.
+            NotFound: If the decision is unknown, or hidden from the principal.
+            StoreUnavailable: If the database is unavailable.
         """
         record = await self._decisions.get(principal, decision_id)
         asked, missing = await self._ask_again(principal, record)
         if asked is None or asked.facts is None:
-            raise Invalid("decision_id", f"is a decision of which no test can be made: {missing[0]}")
+            raise Invalid("decision_id", f"is a decision without enough data for a test: {missing[0]}")
         stopped_by = next((hit.id for hit in record.rules if hit.effect == record.effect and hit.effect in _STOPS), "")
         rules: dict[str, Rule] = {rule.id: rule for rule in asked.policies.rules}
-        return draft(asked.facts, record.command, asked.shell, rules.get(stopped_by))
+        if way == "change" and stopped_by in asked.policies.locks.locked:
+            way = "own"
+        return draft(asked.facts, record.command, asked.shell, rules.get(stopped_by), way)
 
     async def _ask_again(self, principal: Principal, record: Record) -> tuple[_Asked | None, list[str]]:
-        """Ask the rules of a record's revision about its call; also return what keeps that from being whole."""
+        """Ask the rules of a record's revision about its call. Also return the reasons for gaps."""
         if record.event != "PreToolUse":
             return None, [f"it is no tool call: no rule is asked about `{record.event}`"]
         try:
@@ -135,7 +139,7 @@ class Explanations:
         except NotFound:
             return None, [_NO_REVISION]
         except PoliciesRefused as refused:
-            return None, [f"this version of Baton does not read the rules of that revision: {refused.detail}"]
+            return None, [f"this version of Baton cannot read the rules of this revision: {refused.detail}"]
         replayer = Replayer()
         for earlier in await self._earlier(principal, record):
             replayer.facts(policies, earlier)
@@ -151,7 +155,7 @@ class Explanations:
         return _Asked(policies=policies, facts=facts, shell=verdict.shell, verdict=verdict, trace=trace), []
 
     async def _earlier(self, principal: Principal, record: Record) -> list[Record]:
-        """Return what the same agent called before in the session, oldest first."""
+        """Return the same agent's earlier calls in the session, oldest first."""
         if not record.session_id:
             return []
         wanted = DecisionFilter(
@@ -179,7 +183,7 @@ def _explained(record: Record, asked: _Asked | None) -> list[ExplainedRule]:
 
 
 def _line(record: Record, asked: _Asked | None) -> ReadLine | None:
-    """Return a record's line with the places of its programs; None where nobody knows how it was read."""
+    """Return a record's line with the places of its programs; None if its parse is unknown."""
     if asked is None or asked.policies.config.shell_tools.get(record.tool) is None:
         return None
     facts, policies = asked.facts, asked.policies
@@ -200,7 +204,7 @@ def _line(record: Record, asked: _Asked | None) -> ReadLine | None:
 
 
 def _risky(programs: list[ProgramInLine], shell: Shell, words: WordPlaces, found: dict[str, Any]) -> list[Span]:
-    """Return where in the line a rule found what it speaks of: a command, a pipe's two ends, or what is written."""
+    """Return the parts of the line a rule matched: a command, a pipe's two ends, or written content."""
     names = [one.name for one in shell.programs]
     indexes: list[int] = []
     if command := found.get("command"):

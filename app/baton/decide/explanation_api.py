@@ -1,14 +1,200 @@
 """`GET /decisions/{id}/explanation` and `/rule-test`: why a call was decided so, and a rule's test made of it."""
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
+import msgspec
 from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
 
-from baton.decide.explanation import Explanations
-from baton.decide.explanation_bodies import ExplanationModel, RuleTestModel
+from baton.decide.explanation import Explanation, Explanations, ReadLine
 from baton.kernel.http.features import of
+from baton.lib.bash.spans import Span
+from baton.modes.bodies import ModeSettingModel
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
+from baton.rules.policy.drafts import RuleDraft, Way
+
+# The HTTP models of an explanation.
+
+
+class SpanModel(BaseModel):
+    """A part of a line: start and exclusive end, in Unicode code points."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def build(cls, span: Span) -> "SpanModel":
+        """Show a span as the API does."""
+        return cls(start=span.start, end=span.end)
+
+
+class LineProgramModel(BaseModel):
+    """A program run by the line. `span` is absent for one outside the line, such as a variable's value."""
+
+    argv: list[str]
+    depth: int = Field(description="0 in the line itself; it grows with each wrapper, substitution and nested script.")
+    categories: list[str]
+    guess: bool = Field(description="True for commands possibly run by an unknown program.")
+    span: SpanModel | None = None
+
+
+class LineModel(BaseModel):
+    """A parsed shell line. `risky` are the parts found by the deciding rule."""
+
+    text: str
+    programs: list[LineProgramModel]
+    risky: list[SpanModel]
+    writes: list[str]
+    categories: list[str]
+    unparsed: bool
+    unparsed_reason: str | None = None
+
+    @classmethod
+    def build(cls, line: ReadLine) -> "LineModel":
+        """Show a line as the API does."""
+        shell = line.shell
+        programs = [
+            LineProgramModel(
+                argv=list(one.argv),
+                depth=one.depth,
+                categories=list(one.categories),
+                guess=one.guess,
+                span=SpanModel.build(one.span) if one.span is not None else None,
+            )
+            for one in line.programs
+        ]
+        return cls(
+            text=line.text,
+            programs=programs,
+            risky=[SpanModel.build(one) for one in line.risky],
+            writes=shell.writes,
+            categories=list(shell.categories),
+            unparsed=shell.unparsed,
+            unparsed_reason=None if shell.unparsed_reason is msgspec.UNSET else shell.unparsed_reason,
+        )
+
+
+class ExplainedRuleModel(BaseModel):
+    """A rule and its result for the call. `effect` was recorded. Without it, `why` names the first failed condition."""
+
+    id: str
+    decision: str
+    effect: Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"] | None = None
+    why: str | None = None
+    shadow: bool
+    when: str | None = Field(None, description="The rule's expression, as written.")
+
+
+class TimingsModel(BaseModel):
+    """How long the decision took and how long the call ran, in milliseconds. `ran_ms` is absent if not reported."""
+
+    decided_ms: float
+    ran_ms: int | None = None
+
+
+class DecidedModeModel(BaseModel):
+    """The orchestrator mode of the decision, and the present settings for the call, wide to narrow.
+
+    A setting with a `set_at` after the decision had no part in it.
+    """
+
+    enabled: bool
+    level: str
+    scope: str
+    settings: list[ModeSettingModel]
+
+
+class ExplanationModel(BaseModel):
+    """A decision explained by the rules of its revision, asked again about the stored call.
+
+    `missing` lists the unexplained parts, with reasons. The rules with an effect are recorded and always there.
+    """
+
+    decision_id: str
+    at: datetime
+    effect: str
+    revision: str
+    rules: list[ExplainedRuleModel]
+    missing: list[str]
+    reason: str | None = Field(None, description="Message to the agent: the reason for refusing or asking.")
+    guidance: str | None = None
+    suggestion: str | None = None
+    message: str | None = Field(None, description="Changes of the input.")
+    line: LineModel | None = None
+    mode: DecidedModeModel
+    timings: TimingsModel
+    client: str
+    client_version: str | None = None
+    outcome: str | None = None
+
+    @classmethod
+    def build(cls, found: Explanation) -> "ExplanationModel":
+        """Show an explanation as the API does."""
+        record, verdict = found.record, found.verdict
+        rules = [
+            ExplainedRuleModel(
+                id=one.trace.id,
+                decision=one.trace.decision,
+                effect=one.effect or None,
+                why=None if one.effect else one.trace.why or None,
+                shadow=one.trace.shadow,
+                when=one.trace.when or None,
+            )
+            for one in found.rules
+        ]
+        return cls(
+            decision_id=record.id,
+            at=record.at,
+            effect=record.effect,
+            revision=record.revision,
+            rules=rules,
+            missing=found.missing,
+            reason=(verdict.reason or None) if verdict else None,
+            guidance=(verdict.guidance or None) if verdict else None,
+            suggestion=(verdict.suggestion or None) if verdict else None,
+            message=(verdict.message or None) if verdict else None,
+            line=LineModel.build(found.line) if found.line is not None else None,
+            mode=DecidedModeModel(
+                enabled=record.mode_enabled,
+                level=record.mode_level,
+                scope=record.mode_scope,
+                settings=[ModeSettingModel.build(one) for one in found.mode_settings],
+            ),
+            timings=TimingsModel(decided_ms=record.elapsed_us / 1000, ran_ms=record.duration_ms),
+            client=record.client,
+            client_version=record.client_version or None,
+            outcome=record.outcome or None,
+        )
+
+
+class RuleTestModel(BaseModel):
+    """A rule test for a decision, and a starting file with that test.
+
+    `group` is the test's section. A new rule must `match` the call. A changed copy of the rule (`replaces`) must
+    `not_match` a call that was stopped; its test fails until it does not.
+    """
+
+    decision_id: str
+    group: Literal["match", "not_match"]
+    test: str | dict[str, Any] = Field(description="The test as a rule's file has it: a Bash command, or a mapping.")
+    path: str = Field(description="The path of the rule's file in a layer.")
+    text: str = Field(description="The rule's file, as YAML.")
+    replaces: str | None = Field(None, description="The rule stopping the call.")
+
+    @classmethod
+    def build(cls, decision_id: str, made: RuleDraft) -> "RuleTestModel":
+        """Show a draft as the API does."""
+        return cls(
+            decision_id=decision_id,
+            group=made.group,
+            test=made.test,
+            path=made.path,
+            text=made.text,
+            replaces=made.replaces or None,
+        )
+
 
 router = APIRouter(tags=["decisions"])
 ExplanationsOf = Annotated[Explanations, Depends(of(Explanations))]
@@ -21,12 +207,12 @@ ExplanationsOf = Annotated[Explanations, Depends(of(Explanations))]
     dependencies=[EXPENSIVE],
 )
 async def explain_decision(caller: CallerOf, explanations: ExplanationsOf, decision_id: str) -> ExplanationModel:
-    """Explain a recorded decision: every rule with why it matched or not, the line as it was read, mode and timings.
+    """Explain a recorded decision: every rule's reason, the parsed line, mode and timings.
 
-    The rules of its revision are asked once more about what is stored of the call. Where that is not enough, `missing`
-    says so, and only what was recorded is shown. Another developer's decision is not found.
+    The rules of its revision are asked again about the stored call. If too little is stored, `missing` says so, and
+    only recorded facts are shown. Another developer's decision is not found.
     """
-    return ExplanationModel.of(await explanations.get(caller.principal, decision_id))
+    return ExplanationModel.build(await explanations.get(caller.principal, decision_id))
 
 
 @router.get(
@@ -35,6 +221,12 @@ async def explain_decision(caller: CallerOf, explanations: ExplanationsOf, decis
     response_model_exclude_none=True,
     dependencies=[EXPENSIVE],
 )
-async def make_rule_test(caller: CallerOf, explanations: ExplanationsOf, decision_id: str) -> RuleTestModel:
-    """Make a rule's test of a recorded decision, and a rule to start from that has it. Nothing is stored."""
-    return RuleTestModel.of(decision_id, await explanations.draft(caller.principal, decision_id))
+async def make_rule_test(
+    caller: CallerOf, explanations: ExplanationsOf, decision_id: str, way: Way = "change"
+) -> RuleTestModel:
+    """Make a rule test for a recorded decision, and a starting rule with that test. Nothing is stored.
+
+    `change` starts from the rule that stopped the call, unless it is locked. `own` makes a new rule refusing the call;
+    `test` makes one in shadow, which only keeps the test.
+    """
+    return RuleTestModel.build(decision_id, await explanations.draft(caller.principal, decision_id, way))

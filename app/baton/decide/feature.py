@@ -1,24 +1,25 @@
-"""Builds what agents wait for: decisions on their calls, their hooks, their sessions' events."""
+"""Builds the decisions on agents' calls, their hooks, and their sessions' events."""
 
 import msgspec
 
-from baton.clients.client_processes import ClientProcesses
-from baton.clients.last_heard import ClientActivity
 from baton.context.feature import ContextFeature
 from baton.decide import api, hooks_api
-from baton.decide.dry_run import DryRun
-from baton.decide.dry_run_api import EvaluateEndpoint
+from baton.decide.approvals import Approvals
+from baton.decide.dry_run import DryRun, EvaluateEndpoint
 from baton.decide.explanation import Explanations
-from baton.decide.hooks import Hooks
-from baton.decide.installation import Installation
-from baton.decide.service import PreToolUse
+from baton.decide.hooks import Hooks, StartPatterns
+from baton.decide.service import Installation, PreToolUse
 from baton.decide.session_events_api import SessionEventsEndpoint
-from baton.decide.start_patterns import StartPatterns
+from baton.decide.strangers import Strangers
+from baton.events.emitting.emission import Emitter
 from baton.kernel.http.serving.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
+from baton.machines.client_processes import ClientProcesses
+from baton.machines.session_projects import ClientActivity
+from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
 from baton.people.callers import CallerReader
-from baton.people.rate_limits import Limits
+from baton.people.rate_limits import RateLimits
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.feature import RecordsFeature
@@ -34,6 +35,8 @@ class DecideFeature(msgspec.Struct, frozen=True, kw_only=True):
     start_patterns: StartPatterns
     dry_run: DryRun
     explanations: Explanations
+    strangers: Strangers
+    approvals: Approvals
 
 
 def build(
@@ -43,28 +46,34 @@ def build(
     policies: Policies,
     records: RecordsFeature,
     modes: Modes,
+    freezes: Freezes,
     sessions: SessionsFeature,
     routing: Routing,
     context: ContextFeature,
+    limits: RateLimits,
+    events: Emitter,
     is_worker: bool,
 ) -> DecideFeature:
     """Build the services. A worker's supervisor is a process of the server as well."""
     installation = Installation(kernel.settings, is_worker=is_worker)
     kernel.run(installation.run)
+    approvals = Approvals(kernel.database, events)
     pre_tool_use = PreToolUse(
         rate=sessions.rate,
         policies=policies,
         modes=modes,
+        freezes=freezes,
+        approvals=approvals,
         sessions=sessions.sessions,
         history=sessions.history,
         recorder=records.recorder,
         counters=records.counters,
-        overrides=sessions.overrides,
+        exceptions=sessions.exceptions,
         users=users,
         installation=installation,
         outcomes=sessions.outcomes,
     )
-    start_patterns = StartPatterns(sessions.sessions, context.injection, context.injections, routing.is_on)
+    start_patterns = StartPatterns(sessions.sessions, context.injection)
     hooks = Hooks(
         pre_tool_use=pre_tool_use,
         sessions=sessions.sessions,
@@ -75,15 +84,16 @@ def build(
         route_prompts=kernel.settings.route_prompts,
         start_patterns=start_patterns,
         advisories=context.advisories,
-        injections=context.injections,
         compliance=context.compliance,
     )
     return DecideFeature(
+        approvals=approvals,
         pre_tool_use=pre_tool_use,
         hooks=hooks,
         start_patterns=start_patterns,
         dry_run=DryRun(pre_tool_use, policies, records.replay, users),
         explanations=Explanations(records.decisions, policies, modes),
+        strangers=Strangers(policies, modes, freezes, installation, limits),
     )
 
 
@@ -96,17 +106,21 @@ def hot_routes(
     context: ContextFeature,
     seen: ClientActivity,
     processes: ClientProcesses,
-    limits: Limits,
+    limits: RateLimits,
 ) -> list[HotRoute]:
-    """Return the endpoints that are dispatched ahead of FastAPI's router."""
+    """Return the endpoints dispatched ahead of FastAPI's router."""
     hooks = hooks_api.HooksEndpoint(
-        callers, feature.hooks, records.counters, seen, processes, failures=records.hook_failures
+        callers,
+        feature.hooks,
+        records.counters,
+        seen,
+        processes,
+        failures=records.hook_failures,
+        strangers=feature.strangers,
     )
     calls = api.PreToolUseEndpoint(feature.pre_tool_use, seen)
     evaluate = EvaluateEndpoint(feature.dry_run, limits)
-    events = SessionEventsEndpoint(
-        sessions.sessions, sessions.outcomes, feature.start_patterns, context.compliance, context.injections
-    )
+    events = SessionEventsEndpoint(sessions.sessions, sessions.outcomes, feature.start_patterns, context.compliance)
     agents = callers.read_for_call
     return [
         HotRoute(

@@ -1,41 +1,78 @@
-"""The use case of each hook event, whatever client it comes from."""
+"""The use case of each hook event of any client."""
+
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from baton.clients.event import HookAnswer, HookEvent
-from baton.context.advisories.advisory import HEADING as ADVISORIES
+from baton.clients.event import CONTEXT_LIMIT, EventName, HookAnswer, HookEvent
+from baton.clients.registry import takes_context, words_of
+from baton.context.advisories.service import HEADING as ADVISORIES
 from baton.context.advisories.service import PromptAdvisories
 from baton.context.compliance.service import Compliance
-from baton.context.utilization.injections import Injections
+from baton.context.patterns.injection import PatternInjection
+from baton.decide.prompt_texts import MOST_LINES, wanted
 from baton.decide.service import PreToolUse
-from baton.decide.start_patterns import StartPatterns
-from baton.engine.call.client_words import words_of
-from baton.engine.call.verdict import Verdict
 from baton.kernel.base.caller import Caller
 from baton.kernel.redis.client import RedisUnavailable
-from baton.people.permissions import reach
-from baton.records.pipeline.decision import Decision
+from baton.people.users import reach
+from baton.records.pipeline.recorder import Decision
 from baton.route.pipeline.pipeline import Routing
 from baton.route.prompt import Prompt
-from baton.sessions.late_advice import LateAdvice
-from baton.sessions.outcomes import Outcomes
-from baton.sessions.service import Sessions, as_call
+from baton.rules.call.verdict import Verdict
+from baton.sessions.history import LateAdvice, Outcomes
+from baton.sessions.service import Sessions, SessionStart, as_call
 from baton.sessions.subagent_brackets import SubagentBrackets
-from baton.shared.client_abilities import takes_context
+
+# The team's patterns for a starting session, besides the directives of the mode.
+
+_BETWEEN = "\n\n"
+
+
+class StartPatterns:
+    """Adds patterns to the start of sessions."""
+
+    def __init__(self, sessions: Sessions, injection: PatternInjection) -> None:
+        self._sessions = sessions
+        self._injection = injection
+
+    async def add_to(self, started: SessionStart, caller: Caller, event: HookEvent) -> SessionStart:
+        """Return a session's start with the team's patterns behind the directives, as far as the client passes them on."""
+        principal = caller.principal
+        if caller.disabled or not takes_context(event.client, "SessionStart"):
+            return started
+        call = await self._sessions.projects.placed(principal, as_call(caller, event))
+        room = CONTEXT_LIMIT - len(started.context.encode("utf-8", "replace")) - len(_BETWEEN)
+        patterns, missing = await self._injection.at_start(
+            principal, event.session_id, call.project, source=event.source, room=room
+        )
+        return msgspec.structs.replace(
+            started,
+            context=_BETWEEN.join(filter(None, (started.context, patterns))),
+            degraded=started.degraded + missing,
+        )
+
+
+_ON_BATON = "guardrails/baton-"
+"""Rules that stop attempts on Baton itself."""
+_UNASKED = " Nobody can be asked while a skill or a command is loaded: the person may run the line in a terminal."
+_SHOWS_AT_THE_END = frozenset({"claude-code"})
+"""Clients that show a person the message in the answer to the end of a turn; elsewhere it waits for the next prompt."""
+_SHOWN = 200
+"""Characters of a line that a reason shows."""
 
 
 class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to an event, the decision behind it if there is one, and what was unavailable."""
+    """The answer to an event, its decision if there is one, and the unavailable services."""
 
     answer: HookAnswer = HookAnswer()
     decision: Decision | None = None
     degraded: tuple[str, ...] = ()
-    wants_agents: bool = False
-    """Whether the shim is to send which agents the client has."""
+    wants: str = ""
+    """What the shim is to send besides: `agents`, or `texts NAME ABOUT`; "" for nothing."""
 
 
 class Hooks:
-    """Dispatch each event to its use case. An event that Baton does not know gets an answer without an opinion."""
+    """Dispatches each event to its use case. An unknown event gets an answer without an opinion."""
 
     def __init__(
         self,
@@ -49,13 +86,11 @@ class Hooks:
         route_prompts: bool,
         start_patterns: StartPatterns,
         advisories: PromptAdvisories,
-        injections: Injections,
         compliance: Compliance,
     ) -> None:
         self._compliance = compliance
         self._start_patterns = start_patterns
         self._advisories = advisories
-        self._injections = injections
         self._pre_tool_use = pre_tool_use
         self._brackets = brackets
         self._advice = advice
@@ -63,41 +98,52 @@ class Hooks:
         self._outcomes = outcomes
         self._routing = routing
         self._route_prompts = route_prompts
+        self._answers: dict[EventName, Callable[[Caller, HookEvent], Awaitable[HookOutcome]]] = {
+            "PreSkillShellCommand": self._held_line,
+            "UserPromptExpansion": self._expanded,
+            "PermissionRequest": self._permission,
+            "SessionStart": self._started,
+            "SessionEnd": self._ended,
+            "PostToolUse": self._finished,
+            "PostToolUseFailure": self._finished,
+            "PermissionDenied": self._finished,
+            "UserPromptSubmit": self._told_with_prompt,
+            "SubagentStart": self._subagent_started,
+            "SubagentStop": self._stopped,
+            "Stop": self._stopped,
+        }
 
     async def handle(self, caller: Caller, event: HookEvent) -> HookOutcome:
         """Return the answer to one event."""
         unknown: tuple[str, ...] = ()
         if event.sign is not None:
             event, unknown = await self._brackets.place(caller.principal, event)
-        match event.name:
-            case "PreToolUse":
-                return await self._tool_call(caller, event, unknown)
-            case "PermissionRequest":
-                return await self._permission(caller, event)
-            case "SessionStart":
-                return await self._started(caller, event)
-            case "SessionEnd":
-                self._injections.turn_ended(caller.principal, event.session_id)
-                return HookOutcome(degraded=await self._sessions.end(caller, event))
-            case "PostToolUse" | "PostToolUseFailure" | "PermissionDenied":
-                return await self._finished(caller, event)
-            case "UserPromptSubmit":
-                notice = await self._outcomes.notice(caller.principal, event.session_id)
-                return _with_notice(await self._prompted(caller, event), notice)
-            case "SubagentStart":
-                notice, degraded = await self._sessions.subagent_started(caller, event)
-                return HookOutcome(answer=HookAnswer(system_message=notice), degraded=degraded)
-            case "SubagentStop" | "Stop":
-                return HookOutcome(degraded=await self._stopped(caller, event))
-            case _:
-                return HookOutcome()
+        if event.name == "PreToolUse":
+            return await self._tool_call(caller, event, unknown)
+        answer = self._answers.get(event.name)
+        return HookOutcome() if answer is None else await answer(caller, event)
+
+    async def _expanded(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        return HookOutcome(wants="" if caller.disabled else wanted(event))
+
+    async def _ended(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        return HookOutcome(degraded=await self._sessions.end(caller, event))
+
+    async def _told_with_prompt(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        self._outcomes.turn_ended(caller, event)
+        notice = await self._outcomes.notice(caller.principal, event.session_id)
+        return _with_notice(await self._prompted(caller, event), notice)
+
+    async def _subagent_started(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        notice, degraded = await self._sessions.subagent_started(caller, event)
+        return HookOutcome(answer=HookAnswer(system_message=notice), degraded=degraded)
 
     async def _started(self, caller: Caller, event: HookEvent) -> HookOutcome:
         started = await self._sessions.start(caller, event)
         await self._expect_prompts(caller, event)
         started = await self._start_patterns.add_to(started, caller, event)
         answer = HookAnswer(context=started.context, system_message=started.notice)
-        return HookOutcome(answer=answer, degraded=started.degraded, wants_agents=started.wants_agents)
+        return HookOutcome(answer=answer, degraded=started.degraded, wants="agents" if started.wants_agents else "")
 
     async def _tool_call(self, caller: Caller, event: HookEvent, unknown: tuple[str, ...]) -> HookOutcome:
         call = as_call(caller, event)
@@ -105,9 +151,49 @@ class Hooks:
         answer = answer_of(decision.verdict)
         if event.sign is not None and answer.effect == "none":
             await self._brackets.started(caller.principal, event)
+        elif event.sign is not None and decision.verdict.rule.startswith(_ON_BATON):
+            await self._brackets.distrust(caller.principal, event)
         if answer.context and words_of(event.client).advice_after:
             self._advice.keep(caller.principal, call, answer.context)
+        wants = "" if caller.disabled or answer.effect == "deny" else wanted(event)
+        return HookOutcome(answer=answer, decision=decision, degraded=decision.degraded, wants=wants)
+
+    async def _held_line(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        """Decide a line of a skill or a command before the client runs it. It cannot ask."""
+        call = await self._sessions.projects.placed(caller.principal, as_call(caller, event))
+        decision = await self._pre_tool_use.decide(caller, call, is_held=True)
+        verdict = decision.verdict
+        answer = HookAnswer()
+        if verdict.effect in ("deny", "ask"):
+            answer = HookAnswer(effect="deny", reason=verdict.reason + (_UNASKED if verdict.effect == "ask" else ""))
         return HookOutcome(answer=answer, decision=decision, degraded=decision.degraded)
+
+    async def texts(self, caller: Caller, event: HookEvent, name: str, lines: list[str]) -> HookOutcome:
+        """Decide the lines of a skill or a command. The strictest verdict answers, and is recorded."""
+        if caller.disabled:
+            return HookOutcome()
+        calls = [
+            msgspec.structs.replace(
+                as_call(caller, event), tool_input={"command": line}, tool_use_id=f"{event.tool_use_id}:text-{number}"
+            )
+            for number, line in enumerate(lines[:MOST_LINES])
+        ]
+        effects = [(await self._pre_tool_use.preview(caller, call, is_held=True)).effect for call in calls]
+        worst = next((at for effect in ("deny", "ask") for at, found in enumerate(effects) if found == effect), None)
+        if worst is None and len(lines) <= MOST_LINES:
+            return HookOutcome()
+        if worst is None:
+            decision = None
+            answer = HookAnswer(effect="ask", reason=f"✋ BATON: `{name}` has more shell lines than Baton reads.")
+        else:
+            call = await self._sessions.projects.placed(caller.principal, calls[worst])
+            decision = await self._pre_tool_use.decide(caller, call, is_held=True)
+            answer = answer_of(decision.verdict)
+            shown = " ".join(lines[worst].split())[:_SHOWN]
+            answer = HookAnswer(effect=answer.effect, reason=f"Loading `{name}` would run `{shown}`. {answer.reason}")
+        if answer.effect == "ask" and event.name != "PreToolUse":
+            answer = HookAnswer(effect="deny", reason=answer.reason + _UNASKED)
+        return HookOutcome(answer=answer, decision=decision)
 
     async def _late_advice(self, caller: Caller, event: HookEvent) -> HookAnswer:
         if not words_of(event.client).advice_after or caller.disabled:
@@ -115,46 +201,60 @@ class Hooks:
         return HookAnswer(context=await self._advice.take(caller.principal, as_call(caller, event)))
 
     async def _finished(self, caller: Caller, event: HookEvent) -> HookOutcome:
-        missing = await self._outcomes.ended(caller, event)
-        if not caller.disabled:
-            self._injections.used(caller.principal, event.session_id, event.tool_input)
+        outcome, missing = await self._outcomes.ended(caller, event)
+        told = await self._changed(caller, event) if outcome == "changed_by_other" else ""
         if event.name != "PostToolUse":
-            return HookOutcome(degraded=missing)
+            return HookOutcome(answer=HookAnswer(system_message=told), degraded=missing)
         missing = await self._sessions.tool_used(caller, event) + missing
         if not caller.disabled:
-            self._compliance.submit(caller.principal, self._sessions.place(caller.principal, as_call(caller, event)))
+            self._compliance.submit(
+                caller.principal, self._sessions.projects.place(caller.principal, as_call(caller, event))
+            )
         answer = await self._late_advice(caller, event)
         if not caller.disabled and not event.agent_id and not takes_context(event.client, "UserPromptSubmit"):
             waiting, without = await self._waiting_advisories(caller, event)
             answer = HookAnswer(context="\n\n".join(filter(None, (answer.context, waiting))))
             missing += without
-        return HookOutcome(answer=answer, degraded=tuple(dict.fromkeys(missing)))
+        return _with_notice(HookOutcome(answer=answer, degraded=tuple(dict.fromkeys(missing))), told)
+
+    async def _changed(self, caller: Caller, event: HookEvent) -> str:
+        """Judge the executed input again if it differs from the decided one. Return the notice to the person."""
+        verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))
+        refused = verdict.effect in ("deny", "ask")
+        self._outcomes.changed(caller.principal, event, refused=refused)
+        judged = f" Baton would have stopped it: rule {verdict.rule}." if refused else ""
+        return (
+            f"Another hook or program changed a call of `{event.tool_name}` after Baton had decided it.{judged}"
+            " `baton decisions --outcome changed_by_other` shows such calls."
+        )
 
     async def _waiting_advisories(self, caller: Caller, event: HookEvent) -> tuple[str, tuple[str, ...]]:
-        """Return the advisories for a client that takes no context with a prompt; and what was unavailable."""
+        """Return the advisories for a client without prompt context, and the unavailable services."""
         try:
             text = await self._advisories.for_prompt(caller.principal, event.session_id)
         except RedisUnavailable:
             return "", ("advisories",)
         return (f"## {ADVISORIES}\n\n{text}" if text else ""), ()
 
-    async def _stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+    async def _stopped(self, caller: Caller, event: HookEvent) -> HookOutcome:
         self._outcomes.turn_ended(caller, event)
-        if event.name == "Stop":
-            self._injections.turn_ended(caller.principal, event.session_id)
-        return await self._sessions.subagent_stopped(caller, event) if event.name == "SubagentStop" else ()
+        if event.name == "SubagentStop":
+            return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
+        if event.client not in _SHOWS_AT_THE_END:
+            return HookOutcome()
+        return _with_notice(HookOutcome(), await self._outcomes.notice(caller.principal, event.session_id))
 
     async def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
         if not caller.disabled and self._route_prompts and reach(caller.principal, "routes.make") is not None:
-            call = await self._sessions.placed(caller.principal, as_call(caller, event))
+            call = await self._sessions.projects.placed(caller.principal, as_call(caller, event))
             self._routing.expect(caller.principal, call.project, event.session_id)
 
     async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
-        """Return the context for a prompt, or a local model's answer in the agent's place where the operator wants that."""
+        """Return the context for a prompt, or a local model's answer if the operator enables those."""
         if caller.disabled or reach(caller.principal, "routes.make") is None:
             self._sessions.prompted(caller, event)
             return HookOutcome()
-        call = await self._sessions.placed(caller.principal, as_call(caller, event))
+        call = await self._sessions.projects.placed(caller.principal, as_call(caller, event))
         prompt = Prompt(
             text=event.prompt,
             principal=caller.principal,
@@ -179,7 +279,7 @@ class Hooks:
         return HookOutcome(answer=HookAnswer(context=route.additional_context), degraded=degraded)
 
     async def _permission(self, caller: Caller, event: HookEvent) -> HookOutcome:
-        """Deny in a permission dialog what the rules deny; leave everything else to the person."""
+        """Apply the rules' denials in a permission dialog. Leave everything else to the person."""
         if caller.disabled:
             return HookOutcome()
         verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))

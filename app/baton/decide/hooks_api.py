@@ -1,31 +1,43 @@
 """`POST /hooks/{client}`: any event of a client in, an answer in that client's dialect out.
 
-Clients run the tool on anything but a 2xx. So this endpoint never answers an error: an event that cannot be read gets
-the answer that the caller configured for failures (`BATON_ON_FAILURE`), and is counted.
+Clients run the tool on anything but a 2xx. So this endpoint never answers an error: an unreadable call is asked about
+or blocked, as the caller configured (`BATON_ON_FAILURE`), and counted.
 """
 
 import logging
 import re
+from typing import Any
 
 import msgspec
 
-from baton.clients.client_processes import SHIM, ClientProcesses
 from baton.clients.event import Client, HookAnswer
-from baton.clients.last_heard import ClientActivity
-from baton.clients.registry import known_client, who_posts
+from baton.clients.registry import can_ask, who_posts
 from baton.decide.api import decision_headers, header_text
 from baton.decide.hooks import HookOutcome, Hooks
+from baton.decide.prompt_texts import MOST_BYTES, MOST_LINES, lines_of, read_about
+from baton.decide.strangers import Strangers
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import BatonError, Forbidden, TooLarge, Unauthenticated, UnknownClient
-from baton.kernel.http.asgi import Headers, Request, Response
-from baton.kernel.http.json_io import decode_large, decode_object, encode
+from baton.kernel.base.errors import BadJSON, BatonError, Forbidden, InternalError, Unauthenticated, UnknownClient
+from baton.kernel.http.serving.hot_routes import (
+    Headers,
+    Request,
+    Response,
+    bounded,
+    decode_large,
+    decode_object,
+    encode,
+)
+from baton.machines.client_processes import SHIM, ClientProcesses
+from baton.machines.known_clients import known_client, read_event
+from baton.machines.session_projects import ClientActivity
 from baton.people.callers import PROTOCOL, CallerReader
 from baton.records.analytics.hook_failures import HookFailures
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
 
 MAX_BODY = 32 << 20
 """Bytes of an event."""
 PATH = "/hooks/"
+_NAMED = re.compile(rb'"(?:hook_event_name|hookEventName|hookName)"\s*:\s*"(\w{1,40})"')
 _CHECKSUM = re.compile(r"[0-9]{1,10}-[0-9]{1,10}")
 
 log = logging.getLogger(__name__)
@@ -43,7 +55,9 @@ class HooksEndpoint:
         processes: ClientProcesses,
         *,
         failures: HookFailures,
+        strangers: Strangers,
     ) -> None:
+        self._strangers = strangers
         self._callers = callers
         self._service = service
         self._counters = counters
@@ -54,20 +68,34 @@ class HooksEndpoint:
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one event."""
         client = _client(request)
-        payload = await decode_large(request.body)
+        if about := request.parameter("about"):
+            return await self._texts(request, caller, client, about)
+        payload = await _payload(request.body)
         client = who_posts(client, payload)
-        event = client.read(payload, request.parameter("event"))
+        event = read_event(client, payload, request.parameter("event"))
         self._seen.note(caller.principal, client.name, caller.protocol)
         if event.name == "SessionStart":
             event = msgspec.structs.replace(event, agents=_checksum(request.headers))
-            if SHIM in request.headers:
-                await self._processes.note(request.headers[SHIM])
+        if SHIM in request.headers:
+            await self._processes.remember(request.headers[SHIM])
         outcome = await self._service.handle(caller, event)
         body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
         return Response(encode(body), 200, _headers(outcome, caller))
 
-    def failed(self, request: Request, error: BatonError) -> Response:
-        """Answer an event that could not be served: let the tool run, or block it, as the caller configured."""
+    async def _texts(self, request: Request, caller: Caller, client: Client, about: str) -> Response:
+        """Answer the texts requested from the shim. The answer replaces the event's own."""
+        event, said = read_about(about, client.name)
+        lines = lines_of(request.body[:MOST_BYTES], said)
+        if len(request.body) >= MOST_BYTES:
+            lines += [""] * (MOST_LINES + 1)
+        outcome = await self._service.texts(caller, event, said.name, lines)
+        return Response(encode(client.render(event.native_name, outcome.answer)), 200, _headers(outcome, caller))
+
+    async def failed(self, request: Request, error: BatonError) -> Response:
+        """Answer an event after a failure: let the tool run, or block it, as the caller configured.
+
+        An unreadable call becomes the client's question, if it supports one, else a notice to the person.
+        """
         try:
             client = _client(request)
         except UnknownClient as unknown:
@@ -76,25 +104,53 @@ class HooksEndpoint:
         self._counters.failed(client.name, on_failure, error.code)
         self._failures.failed(client.name, on_failure, error.code)
         log.warning("hook of %s answered with `%s`: %s", client.name, on_failure, error.detail)
-        event = request.parameter("event")
-        answer, degraded = HookAnswer(), b"request"
-        refused = isinstance(error, Unauthenticated | Forbidden)
         if isinstance(error, Unauthenticated):
             self._counters.token_refused(f"token {error.token_id}" if error.token_id else f"address {request.address}")
-        if refused:
-            event = _event(client, request)
-            answer, degraded = HookAnswer(system_message=_unguarded(error)), b"token"
-        elif isinstance(error, TooLarge) and event in {"", "PreToolUse"}:
-            answer = HookAnswer(system_message=f"Baton did not check this call: {error.detail}.")
-        if on_failure == "block" and event in {"", "PreToolUse", "PermissionRequest"}:
-            reason = _unknown(error) if refused else _refusal(error)
-            answer = HookAnswer(effect="deny", reason=reason, system_message=answer.system_message)
-        headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", degraded)]
+        blocks = on_failure == "block"
+        if isinstance(error, Unauthenticated | Forbidden):
+            try:
+                return await self._unknown(request, client, error)
+            except BatonError as unread:
+                error, blocks = unread, True
+        event = _event(client, request)
+        answer = HookAnswer()
+        if blocks and event in {"", "PreToolUse", "PermissionRequest", "PreSkillShellCommand"}:
+            answer = HookAnswer(effect="deny", reason=_refusal(error))
+        elif event in {"", "PreToolUse"}:
+            unchecked = f"Baton did not check this call: {error.detail}."
+            asks = event != "" and can_ask(client.name) and not isinstance(error, InternalError)
+            answer = (
+                HookAnswer(effect="ask", reason=f"{unchecked} Look at it yourself before you allow it.")
+                if asks
+                else HookAnswer(system_message=unchecked)
+            )
+        headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", b"request")]
         return Response(encode(client.render(event, answer)), 200, headers)
+
+    async def _unknown(self, request: Request, client: Client, error: BatonError) -> Response:
+        """Answer an event of a caller without a valid token. Raise BadJSON, Invalid or TooLarge."""
+        payload = await _payload(await bounded(request.body, result=True))
+        client = who_posts(client, payload)
+        event = read_event(client, payload, request.parameter("event"))
+        answer = self._strangers.answer(client, event, self._callers.unknown(request.headers), error, request.address)
+        headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", b"token")]
+        return Response(encode(client.render(event.native_name, answer)), 200, headers)
+
+
+async def _payload(body: bytes) -> dict[str, Any]:
+    """Decode an event. U+FFFD replaces bytes that are not UTF-8, such as a folder's name in a code page.
+
+    Raises:
+        BadJSON: If it is no JSON object.
+    """
+    try:
+        return await decode_large(body)
+    except BadJSON:
+        return decode_object(body.decode("utf-8", "replace").encode())
 
 
 def _checksum(headers: dict[bytes, bytes]) -> str:
-    """Return the checksum of the agents' files, "" for none or for what is no checksum."""
+    """Return the checksum of the agents' files, "" if absent or malformed."""
     found = headers.get(b"baton-agents", b"").decode("latin-1")
     return found if _CHECKSUM.fullmatch(found) else ""
 
@@ -104,32 +160,15 @@ def _client(request: Request) -> Client:
 
 
 def _refusal(error: BatonError) -> str:
-    return (
-        f"Baton blocked this call because it could not read it: {error.detail}. This project blocks calls that cannot be"
-        " decided (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to run `baton status`."
-    )
+    return f"Baton blocked this call because it could not read it: {error.detail}. This project blocks undecided calls (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to run `baton status`."
 
 
 def _event(client: Client, request: Request) -> str:
-    """Return the event's name, from the body if it can be read, else from the URL."""
-    try:
-        return client.read(decode_object(request.body), request.parameter("event")).native_name
-    except BatonError:
-        return request.parameter("event")
-
-
-def _unguarded(error: BatonError) -> str:
-    return (
-        f"BATON IS NOT CHECKING THIS SESSION: {error.detail}. Your team's rules are not applied until this is fixed."
-        " Run `baton doctor`."
-    )
-
-
-def _unknown(error: BatonError) -> str:
-    return (
-        f"Baton blocked this call because it does not accept this machine's token: {error.detail}. This project blocks"
-        " calls that cannot be decided (BATON_ON_FAILURE=block). Ask the person to run `baton doctor`."
-    )
+    """Return the event's name for `render`, from the URL, else from the readable part of the body."""
+    named = request.parameter("event")
+    if not named and (found := _NAMED.search(request.body)):
+        named = found[1].decode()
+    return client.read({}, named).native_name
 
 
 def _with_protocol(answer: HookAnswer, caller: Caller, event: str) -> HookAnswer:
@@ -150,11 +189,10 @@ def _with_protocol(answer: HookAnswer, caller: Caller, event: str) -> HookAnswer
 
 
 def _headers(outcome: HookOutcome, caller: Caller) -> Headers:
+    wants: Headers = [(b"baton-wants", outcome.wants.encode())] if outcome.wants else []
     if outcome.decision is not None:
-        return decision_headers(outcome.decision, debug=caller.debug)
-    headers: Headers = [(b"baton-protocol", PROTOCOL.encode())]
-    if outcome.wants_agents:
-        headers.append((b"baton-wants", b"agents"))
+        return [*decision_headers(outcome.decision, debug=caller.debug), *wants]
+    headers: Headers = [(b"baton-protocol", PROTOCOL.encode()), *wants]
     if outcome.degraded:
         headers.append((b"baton-degraded", ",".join(outcome.degraded).encode()))
     return headers

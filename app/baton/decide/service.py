@@ -1,44 +1,168 @@
 """The decision on one tool call, in five steps: place, retry, history, judge, record."""
 
+import asyncio
+import contextlib
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
 from time import perf_counter_ns
 
 import msgspec
+import psutil
 from uuid_utils import uuid7
 
-from baton.decide.installation import Installation
-from baton.decide.retries import CallKey, RecentAnswers
-from baton.engine.agents.rosters import agent_name
-from baton.engine.call.agent_model import OwnAgent
-from baton.engine.call.call import ToolCall
-from baton.engine.call.modes import Mode
-from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
-from baton.engine.policy.evaluate import evaluate
+from baton.decide.approvals import Approvals
 from baton.kernel.base import logs, trace
 from baton.kernel.base.call_rate import UNLIMITED, CallRate
 from baton.kernel.base.caller import Caller
+from baton.kernel.base.pause import pause
+from baton.kernel.base.settings import Settings
 from baton.kernel.redis.client import RedisUnavailable
+from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.policies.in_force import InForce, Policies
-from baton.records.pipeline.building import DecidedCall
-from baton.records.pipeline.counters import Counters
-from baton.records.pipeline.decision import Decision, ModeInForce
-from baton.records.pipeline.recorder import Recorder
-from baton.sessions.history import History, Prior, name_of_call
-from baton.sessions.outcomes import Outcomes
-from baton.sessions.overrides.service import Overrides
+from baton.records.pipeline.recorder import Counters, DecidedCall, Decision, ModeInForce, Recorder, is_refused
+from baton.rules.agents.rosters import agent_name
+from baton.rules.call.call import OwnAgent, ToolCall
+from baton.rules.call.modes import Freeze, Mode
+from baton.rules.call.verdict import Facts, Level, RuleHit, Verdict
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.matching import wording
+from baton.sessions.exceptions.service import Exceptions
+from baton.sessions.history import History, Outcomes, Prior, name_of_call
 from baton.sessions.service import Sessions
+from baton.shared import packaged
+from baton.shared.person_socket import person_socket
+
+# The installed paths: this server's own, and a caller's as reported by its shim. Both only add to the paths in
+# config.yaml.
+
+FIRST_S = 0.1
+REFRESH_S = 15.0
+"""Seconds between looks at the server's own processes: Valkey, the drain and workers are started anew when they die."""
+_MOST_CALLERS = 1_024
+
+
+class Installation:
+    """The installed paths as in `verdict.Facts`, for each set of paths of a machine."""
+
+    def __init__(self, settings: Settings, *, is_worker: bool) -> None:
+        self._paths = _own_paths(settings)
+        self._is_worker = is_worker
+        self._known: dict[tuple[str, ...], str] = {}
+        self._own = ""
+        self.refresh()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look at the server's processes now and then. The port is bound once the server listens, right after the start."""
+        wait = FIRST_S
+        while not stop.is_set():
+            await pause(stop, wait)
+            await asyncio.to_thread(self.refresh)
+            wait = min(wait * 2, REFRESH_S)
+
+    def refresh(self) -> None:
+        """Look at the server's processes again."""
+        lines = [*self._paths, *(f"process\t{number}" for number in self._numbers())]
+        own = "\n".join(lines)
+        if own != self._own:
+            self._own = own
+            self._known.clear()
+
+    def with_paths(self, elsewhere: tuple[str, ...]) -> str:
+        """Return the installation, with the caller's own paths."""
+        known = self._known.get(elsewhere)
+        if known is None:
+            known = "\n".join([self._own, *(f"hook_settings\t{path}" for path in elsewhere)])
+            if len(self._known) >= _MOST_CALLERS:
+                self._known.clear()
+            self._known[elsewhere] = known
+        return known
+
+    def _numbers(self) -> list[int]:
+        """Return the port and the processes of this server, sorted, so that equal ones give the same text."""
+        own = psutil.Process()
+        found = {own.pid}
+        with contextlib.suppress(psutil.Error):  # one of them has just ended
+            found |= {one.laddr.port for one in own.net_connections("tcp") if one.status == psutil.CONN_LISTEN}
+            top = psutil.Process(os.getppid()) if self._is_worker else own
+            found |= {top.pid, *(child.pid for child in top.children(recursive=True))}
+        return sorted(found)
+
+
+def _own_paths(settings: Settings) -> list[str]:
+    package = Path(__file__).resolve().parents[1]
+    hooks = packaged.folder("hooks")
+    # Run from a checkout, its top is passed: a developer of Baton itself has asked to change these files.
+    checkout = "" if hooks.is_relative_to(package) else str(hooks.parent)
+    home, policies = settings.home.resolve(), settings.policies.resolve()
+    found = [("baton_home", home, ""), ("hook_settings", package, checkout), ("hook_settings", hooks, checkout)]
+    found.append(("hook_settings", packaged.folder("policies"), checkout))
+    found.append(("hook_settings", person_socket(settings.port).parent, ""))
+    if not policies.is_relative_to(home):
+        found.append(("hook_settings", policies, checkout))
+    if sys.prefix != sys.base_prefix:
+        found.append(("hook_settings", Path(sys.prefix), checkout))
+    return ["\t".join(filter(None, (place, str(path), top))) for place, path, top in found if "\n" not in str(path)]
+
+
+# The latest answers of this process, for retries.
+#
+# A retry unknown here is decided again on its prior calls in Redis, under its first id.
+
+REMEMBERED = 2_048
+"""Answers that a process keeps, so that retries are answered even while Redis is unavailable."""
+LONGEST = 8_000
+"""Characters of a command, or of a rewritten input, whose answer is kept: a kept answer holds its reading, or it."""
+
+CallKey = tuple[str, str, str, bytes]
+"""Organisation, user, session, and the name of the call; b"" for a call that the client did not name."""
+
+
+class RecentAnswers:
+    """The latest answers by call."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[CallKey, Decision] = OrderedDict()
+
+    def find(self, key: CallKey) -> Decision | None:
+        """Return the answer to an earlier call; None if it is unknown here."""
+        return self._answers.get(key)
+
+    def keep(self, key: CallKey, call: ToolCall, decision: Decision) -> None:
+        """Keep an answer, unless it may be large."""
+        rewritten = decision.verdict.updated_input
+        held = _length(call.tool_input.get("command")) if rewritten is None else sum(map(_length, rewritten.values()))
+        if held > LONGEST:
+            return
+        self._answers[key] = decision
+        if len(self._answers) > REMEMBERED:
+            self._answers.popitem(last=False)
+
+
+def _length(value: object) -> int:
+    """Return a value's length. A nested value counts as too long."""
+    if isinstance(value, str):
+        return len(value)
+    return LONGEST + 1 if isinstance(value, dict | list) else 0
+
 
 RATE_RULE = "limits/rate"
 """The rule that a refusal for too many calls names."""
 
 
-class Case(msgspec.Struct, kw_only=True):
+class CallCase(msgspec.Struct, kw_only=True):
     """One call on its way through the steps.
 
-    `named` is the project that the client named, "" for none: the session may be pinned to another one.
+    `named` is the client's project, "" for none: the session may be pinned to another one. `entry` is the call's name
+    in the session's history.
     `key` names the call for retries; its last part is empty for a call without a `tool_use_id`, which has none.
-    `prior` is None while the history is not read, or cannot be.
+    `prior` is None if the history is unread or unavailable. `is_held` marks a line of a skill or a command, run by the
+    client: no mode applies to it, and it is no part of the agent's history. `once` are the exceptions for once by rule,
+    `spent` the rules whose exception was used up before.
     """
 
     caller: Caller
@@ -48,13 +172,17 @@ class Case(msgspec.Struct, kw_only=True):
     in_force: InForce
     decision_id: str
     started_ns: int
+    entry: str = ""
     prior: Prior | None = None
     own_agent: OwnAgent | None = None
     degraded: tuple[str, ...] = ()
+    is_held: bool = False
+    once: Mapping[str, str] = {}
+    spent: frozenset[str] = frozenset()
 
     @property
     def can_be_retried(self) -> bool:
-        """Whether the client named the call, so that a second request can be told from a second call."""
+        """Whether the client named the call, so that a retry is distinguishable from a second call."""
         return self.key[-1] != b""
 
 
@@ -66,11 +194,13 @@ class PreToolUse:
         *,
         policies: Policies,
         modes: Modes,
+        freezes: Freezes,
+        approvals: Approvals,
         sessions: Sessions,
         history: History,
         recorder: Recorder,
         counters: Counters,
-        overrides: Overrides,
+        exceptions: Exceptions,
         users: Users,
         installation: Installation,
         outcomes: Outcomes,
@@ -78,43 +208,75 @@ class PreToolUse:
     ) -> None:
         self._policies = policies
         self._modes = modes
+        self._freezes = freezes
+        self._approvals = approvals
         self._sessions = sessions
         self._history = history
         self._recorder = recorder
         self._counters = counters
         self._installation = installation
         self._outcomes = outcomes
-        self._overrides = overrides
+        self._exceptions = exceptions
         self._users = users
         self._rate = rate
         self._answers = RecentAnswers()
 
-    async def decide(self, caller: Caller, call: ToolCall, degraded: tuple[str, ...] = ()) -> Decision:
-        """Decide a call and record the decision. A retry gets the answer of the first attempt and is not counted.
+    async def decide(
+        self, caller: Caller, call: ToolCall, degraded: tuple[str, ...] = (), *, is_held: bool = False
+    ) -> Decision:
+        """Decide a call and record the decision. A retry gets the first attempt's answer and is not counted.
 
-        `degraded` is what was unavailable when the call was read.
+        `degraded` lists the services unavailable while the call was read.
         """
         case = await self._place(caller, call)
         case.degraded = degraded
-        answered = self._retry(case) or await self._read_history(case)
+        case.is_held = is_held
+        answered = self._retry(case) or (None if is_held else await self._read_history(case))
         if answered is not None:
             return answered
         if case.call.tool_name in case.in_force.policies.agent_tools:
             await self._read_agent(case)
-        decision = self._judge(case)
+        decision = await self._spend(case, self._judge(case))
+        if decision.verdict.effect == "ask" and not is_held:
+            decision = await self._weigh_request(case, decision)
         self._record(case, decision)
+        prior, effect = case.prior, decision.verdict.effect
+        if prior is not None and not (prior.retry or prior.wait_ms) and is_refused(call.client, effect):
+            # A refused call did not run. In the history it would lead to further refusals.
+            with contextlib.suppress(RedisUnavailable):
+                await self._history.take_back(caller.principal, case.call, case.entry)
         return decision
 
-    async def preview(self, caller: Caller, call: ToolCall) -> Verdict:
-        """Judge a call without reading its history and without a record."""
+    async def _spend(self, case: CallCase, decision: Decision) -> Decision:
+        """Use up the exceptions for once that let the call pass; without one that another call has used, judge again."""
+        hits = decision.verdict.hits if case.once and decision.verdict.effect != "deny" else ()
+        used = {hit.id: case.once[hit.id] for hit in hits if hit.effect == "lifted" and hit.id in case.once}
+        if not used:
+            return decision
+        case.spent = await self._exceptions.spend(case.caller.principal, case.decision_id, used)
+        return self._judge(case) if case.spent else decision
+
+    async def _weigh_request(self, case: CallCase, decision: Decision) -> Decision:
+        """Turn a question into an approval request, if the client cannot show it or it is for another person."""
+        weighed = await self._approvals.weigh(
+            case.caller.principal, case.call, decision.verdict, case.in_force.policies
+        )
+        passes = weighed.effect == "abstain"
+        return msgspec.structs.replace(decision, verdict=weighed, overridden=decision.overridden or passes)
+
+    async def preview(self, caller: Caller, call: ToolCall, *, is_held: bool = False) -> Verdict:
+        """Judge a call under the exceptions in force, without reading its history and without a record."""
         facts = await self.facts_without_history(caller, call)
-        return evaluate((await self._policies.prepare(caller.principal, facts.call.project)).policies, facts)
+        policies = (await self._policies.prepare(caller.principal, facts.call.project)).policies
+        lifted = self._exceptions.lifted(caller.principal, facts.call, policies, used=True)
+        level = "off" if is_held else facts.level
+        return evaluate(policies, msgspec.structs.replace(facts, lifted=frozenset(lifted), level=level))
 
     async def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
         """Return the facts about a call as if it were its session's first. Nothing is written to Redis."""
-        call = await self._sessions.placed(caller.principal, call)
+        call = await self._sessions.projects.placed(caller.principal, call)
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
-        name = agent_name(call.tool_input)
+        name = agent_name(call.tool_input, call.client)
         agents, _ = (
             await self._sessions.inventory(caller.principal, call.session_id, call.client, call.project)
             if name
@@ -122,20 +284,21 @@ class PreToolUse:
         )
         return Facts(
             call=call,
-            own_agent=agents.find(name) if agents and name else None,
+            own_agent=agents.agent(name) if agents and name else None,
             level=mode.level if mode.enabled and not caller.mode_off else "off",
             principal=caller.principal,
-            installed=self._installation.of(caller.installed),
+            freeze=self._freezes.in_force(caller.principal, call.project, call.session_id),
+            installed=self._installation.with_paths(caller.installed),
             accepts_rewrites=caller.accepts_rewrites,
         )
 
-    async def _place(self, caller: Caller, call: ToolCall) -> Case:
-        """Step 1: find the project that the call's session is pinned to, and the policies in force there."""
+    async def _place(self, caller: Caller, call: ToolCall) -> CallCase:
+        """Step 1: find the session's pinned project, and the policies in force there."""
         started = perf_counter_ns()
         principal = caller.principal
         named = call.project
-        call = self._sessions.place(principal, call)
-        return Case(
+        call = self._sessions.projects.place(principal, call)
+        return CallCase(
             caller=caller,
             call=call,
             named=named,
@@ -150,26 +313,27 @@ class PreToolUse:
             started_ns=started,
         )
 
-    def _retry(self, case: Case) -> Decision | None:
-        """Step 2: return the answer that this process has given to the same call, if it has."""
+    def _retry(self, case: CallCase) -> Decision | None:
+        """Step 2: return this process's earlier answer to the same call, if any."""
         return self._answers.find(case.key) if case.can_be_retried else None
 
-    async def _read_history(self, case: Case) -> Decision | None:
-        """Step 3: read what the session did before, and append the call to it, in one Redis trip.
+    async def _read_history(self, case: CallCase) -> Decision | None:
+        """Step 3: read the session's history, and append the call to it, in one Redis trip.
 
-        Return the answer of an earlier attempt that was given during that trip. Without Redis the call is decided
-        without a history, and `degraded` says so.
+        Return the answer of an earlier attempt given during that trip. Without Redis the call is decided without a
+        history, and `degraded` says so.
         """
         principal = case.caller.principal
         before = case.call.project
         if case.call.session_id:
+            case.entry = case.in_force.policies.history_name(case.call)
             try:
                 case.prior = await self._history.begin(
                     principal,
                     case.call,
                     case.decision_id,
                     case.key[-1],
-                    entry=case.in_force.policies.history_name(case.call),
+                    entry=case.entry,
                     other=case.named,
                     editors=case.in_force.policies.needs_editors,
                 )
@@ -180,7 +344,7 @@ class PreToolUse:
             if prior.retry and (known := self._answers.find(case.key)) is not None:
                 return known
             case.decision_id = prior.decision_id
-            case.call = self._sessions.learn(principal, case.call, prior.place)
+            case.call = self._sessions.projects.learn(principal, case.call, prior.place)
         logs.decision_id.set(case.decision_id)
         if case.call.project != before:  # the session started on another server, and Redis knew its project
             case.in_force = await self._policies_for(case.caller, case.call.project)
@@ -188,36 +352,45 @@ class PreToolUse:
             case.degraded = (*case.degraded, "project")
         return None
 
-    async def _read_agent(self, case: Case) -> None:
-        """Read what the file of the agent says that the call starts; only such calls look it up, mostly in memory."""
+    async def _read_agent(self, case: CallCase) -> None:
+        """Read the file of the agent started by the call. Only such calls read it, mostly from memory."""
         case.own_agent, missing = await self._sessions.own_agent(case.caller.principal, case.call, case.prior)
         if missing:
             case.degraded = (*case.degraded, "agents")
 
-    def _judge(self, case: Case) -> Decision:
-        """Step 4: ask the rules, under the mode and the overrides that hold now."""
+    def _judge(self, case: CallCase) -> Decision:
+        """Step 4: ask the rules, under the present mode and exceptions."""
         caller, call, prior = case.caller, case.call, case.prior
         principal = caller.principal
-        mode = self._modes.effective(principal, call.project, call.session_id)
+        mode = Mode() if case.is_held else self._modes.effective(principal, call.project, call.session_id)
         switched_off = caller.mode_off and mode.enabled
         if switched_off:
             mode = Mode()
         elif mode.auto_activated:
             self._sessions.note_mode(principal, call.project, call.session_id, mode)
-        lifted = self._overrides.lifted(principal, call.session_id)
-        wait_ms = self._rate.take(principal) if prior is None else prior.wait_ms
-        if caller.disabled:
+        grants = self._exceptions.lifted(principal, call, case.in_force.policies)
+        lifted = frozenset(rule for rule, once in grants.items() if not (once and case.is_held)) - case.spent
+        case.once = {rule: once for rule, once in grants.items() if once}
+        wait_ms = self._rate.count(principal) if prior is None else prior.wait_ms
+        freeze = self._freezes.in_force(principal, call.project, call.session_id)
+        if caller.disabled and freeze is None:
             verdict = Verdict()
         elif wait_ms:
             verdict = _too_many(wait_ms)
         else:
             verdict = evaluate(
                 case.in_force.policies,
-                _facts(case, mode.level if mode.enabled else "off", lifted, self._installation.of(caller.installed)),
+                _facts(
+                    case,
+                    mode.level if mode.enabled else "off",
+                    freeze,
+                    lifted,
+                    self._installation.with_paths(caller.installed),
+                ),
             )
         return Decision(
             id=case.decision_id,
-            verdict=verdict,
+            verdict=_with_id(verdict, case.decision_id),
             mode=ModeInForce(enabled=mode.enabled, level=mode.level, scope=mode.scope),
             revision=case.in_force.policies.revision,
             degraded=case.degraded + case.in_force.degraded + verdict.errors,
@@ -227,10 +400,10 @@ class PreToolUse:
             or (bool(lifted) and any(hit.effect == "lifted" for hit in verdict.hits)),
         )
 
-    def _record(self, case: Case, decision: Decision) -> None:
-        """Step 5: count the decision and queue it to be recorded; the answer is kept for retries."""
+    def _record(self, case: CallCase, decision: Decision) -> None:
+        """Step 5: count the decision and queue its record. The answer is kept for retries."""
         started = _started_agent(case, decision.verdict)
-        # A call that came too fast gets no kept answer: it is decided when it comes again.
+        # A rate-limited call gets no cached answer: its retry is decided.
         if case.can_be_retried and decision.verdict.rule != RATE_RULE:
             self._answers.keep(case.key, case.call, decision)
         # Whoever answered the first attempt has counted it; they may have been killed before they recorded it, and a
@@ -238,10 +411,11 @@ class PreToolUse:
         if case.prior is None or not case.prior.retry:
             self._counters.decided(decision)
             if started and decision.verdict.effect != "deny" and case.call.session_id:
-                # An agent that starts without this was started behind Baton's back.
+                # An agent starting without this was started behind Baton's back.
                 self._sessions.announced(case.caller.principal, case.call.session_id, started)
         self._outcomes.watch(case.caller.principal, case.call, decision.verdict)
-        self._recorder.put(
+        put = self._recorder.put_refusal if decision.verdict.rule == RATE_RULE else self._recorder.put
+        put(
             DecidedCall(
                 caller=case.caller,
                 call=case.call,
@@ -256,8 +430,8 @@ class PreToolUse:
         # `find` answers from memory; only the first call of a combination of layers waits for `prepare`.
         return self._policies.find(caller.principal, project) or await self._policies.prepare(caller.principal, project)
 
-    def _kept_prompt(self, case: Case) -> str:
-        """Return what a sub-agent is asked to do if the caller's team keeps prompts, else ""."""
+    def _kept_prompt(self, case: CallCase) -> str:
+        """Return a sub-agent's prompt if the caller's team keeps prompts, else ""."""
         if case.caller.disabled or not self._users.keeps_prompts(case.caller.principal.team):
             return ""
         call = case.call
@@ -265,15 +439,21 @@ class PreToolUse:
         return prompt if isinstance(prompt, str) else ""
 
 
-def _started_agent(case: Case, verdict: Verdict) -> str:
-    """Return the agent that a call starts, "" for none."""
+def _with_id(verdict: Verdict, decision_id: str) -> Verdict:
+    """Return a refusal with the id that a request for an exception names."""
+    if wording.DECISION_ID not in verdict.reason:
+        return verdict
+    return msgspec.structs.replace(verdict, reason=verdict.reason.replace(wording.DECISION_ID, decision_id))
+
+
+def _started_agent(case: CallCase, verdict: Verdict) -> str:
     if case.call.tool_name not in case.in_force.policies.agent_tools:
         return ""
-    return agent_name(verdict.updated_input or case.call.tool_input) or ""
+    return agent_name(verdict.updated_input or case.call.tool_input, case.call.client) or ""
 
 
-def _facts(case: Case, level: Level, lifted: frozenset[str], installed: str) -> Facts:
-    """Return what the rules may ask about. Without Redis, history is unknown (None), which is not the same as empty."""
+def _facts(case: CallCase, level: Level, freeze: Freeze | None, lifted: frozenset[str], installed: str) -> Facts:
+    """Return the facts for the rules. Without Redis, history is unknown (None), not empty."""
     prior = case.prior
     known = "history" not in case.degraded
     return Facts(
@@ -283,6 +463,7 @@ def _facts(case: Case, level: Level, lifted: frozenset[str], installed: str) -> 
         background_running=prior.background_running if prior is not None else 0 if known else None,
         other_editor=prior.other_editor if prior is not None else "" if known else None,
         principal=case.caller.principal,
+        freeze=freeze,
         lifted=lifted,
         installed=installed,
         accepts_rewrites=case.caller.accepts_rewrites,
@@ -291,7 +472,6 @@ def _facts(case: Case, level: Level, lifted: frozenset[str], installed: str) -> 
 
 
 def _too_many(wait_ms: int) -> Verdict:
-    """Refuse a call of a user who makes too many."""
     return Verdict(
         effect="deny",
         rule=RATE_RULE,

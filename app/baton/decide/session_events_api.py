@@ -1,4 +1,4 @@
-"""`POST /session-start`, `/session-end` and `/post-tool-use`: the typed events beside `/pre-tool-use`."""
+"""`POST /session-start`, `/session-end` and `/post-tool-use`: the other typed events."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -8,22 +8,22 @@ from msgspec import UNSET, UnsetType
 
 from baton.clients.event import EventName, HookEvent
 from baton.context.compliance.service import Compliance
-from baton.context.utilization.injections import Injections
-from baton.decide.start_patterns import StartPatterns
-from baton.engine.call.modes import Mode
+from baton.decide.hooks import StartPatterns
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Invalid
-from baton.kernel.http.asgi import Request, Response
-from baton.kernel.http.fields import optional_count, optional_text, required_object, required_text
-from baton.kernel.http.json_io import decode_object, encode
-from baton.sessions.outcomes import Outcomes
+from baton.kernel.base.storable import project_name
+from baton.kernel.http.fields import optional_count, optional_text, required_text
+from baton.kernel.http.serving.hot_routes import Request, Response, decode_object, encode
+from baton.machines.known_clients import read_tool_input
+from baton.rules.call.modes import Mode
+from baton.sessions.history import Outcomes
 from baton.sessions.service import Sessions, as_call
 
 SOURCES = ["startup", "resume", "clear", "compact", "fork"]
 
 
 class ModeView(msgspec.Struct, frozen=True, kw_only=True):
-    """The mode in force, and the scope that set it."""
+    """The mode in force, and its scope."""
 
     enabled: bool
     level: Literal["strict", "guidance"]
@@ -32,7 +32,7 @@ class ModeView(msgspec.Struct, frozen=True, kw_only=True):
     activated_at: datetime | UnsetType = UNSET
 
     @classmethod
-    def of(cls, mode: Mode) -> "ModeView":
+    def build(cls, mode: Mode) -> "ModeView":
         """Return a mode as the API shows it."""
         return cls(
             enabled=mode.enabled,
@@ -44,7 +44,7 @@ class ModeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionStartAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session is told when it starts."""
+    """The answer to a session's start."""
 
     mode: ModeView
     additional_context: str | UnsetType = UNSET
@@ -65,18 +65,12 @@ class SessionEventsEndpoint:
     """Read the events and hand them to `Sessions`."""
 
     def __init__(
-        self,
-        sessions: Sessions,
-        outcomes: Outcomes,
-        start_patterns: StartPatterns,
-        compliance: Compliance,
-        injections: Injections,
+        self, sessions: Sessions, outcomes: Outcomes, start_patterns: StartPatterns, compliance: Compliance
     ) -> None:
         self._sessions = sessions
         self._outcomes = outcomes
         self._start_patterns = start_patterns
         self._compliance = compliance
-        self._injections = injections
 
     async def start(self, request: Request, caller: Caller) -> Response:
         """Answer the start of a session."""
@@ -90,7 +84,7 @@ class SessionEventsEndpoint:
         started = await self._sessions.start(caller, event)
         started = await self._start_patterns.add_to(started, caller, event)
         answer = SessionStartAnswer(
-            mode=ModeView.of(started.mode),
+            mode=ModeView.build(started.mode),
             additional_context=started.context or UNSET,
             message=started.notice or UNSET,
             degraded=started.degraded,
@@ -101,7 +95,6 @@ class SessionEventsEndpoint:
         """Answer the end of a session."""
         payload, caller = _read(request, caller)
         event = read_event(payload, "SessionEnd")
-        self._injections.turn_ended(caller.principal, event.session_id)
         return Response(encode(Acknowledged(degraded=await self._sessions.end(caller, event))))
 
     async def tool_used(self, request: Request, caller: Caller) -> Response:
@@ -110,16 +103,17 @@ class SessionEventsEndpoint:
         required_text(payload, "tool_name", "toolName")
         event = read_event(payload, "PostToolUse")
         degraded = await self._sessions.tool_used(caller, event)
-        degraded += tuple(cause for cause in await self._outcomes.ended(caller, event) if cause not in degraded)
+        degraded += tuple(cause for cause in (await self._outcomes.ended(caller, event))[1] if cause not in degraded)
         if not caller.disabled:
-            self._injections.used(caller.principal, event.session_id, event.tool_input)
-            self._compliance.submit(caller.principal, self._sessions.place(caller.principal, as_call(caller, event)))
+            self._compliance.submit(
+                caller.principal, self._sessions.projects.place(caller.principal, as_call(caller, event))
+            )
         return Response(encode(Acknowledged(degraded=degraded)))
 
 
 def _read(request: Request, caller: Caller) -> tuple[dict[str, Any], Caller]:
     payload = decode_object(request.body)
-    project = optional_text(payload, "project")
+    project = project_name(optional_text(payload, "project"))
     return payload, msgspec.structs.replace(caller, project=project) if project else caller
 
 
@@ -129,6 +123,7 @@ def read_event(payload: dict[str, Any], name: EventName) -> HookEvent:
     Raises:
         Invalid: If a field is missing or of a wrong type; the error names it.
     """
+    tool = optional_text(payload, "tool_name", "toolName")
     return HookEvent(
         client="api",
         name=name,
@@ -137,11 +132,12 @@ def read_event(payload: dict[str, Any], name: EventName) -> HookEvent:
         agent_id=optional_text(payload, "agent_id", "agentId"),
         agent_type=optional_text(payload, "agent_type", "agentType"),
         cwd=optional_text(payload, "cwd", "directory"),
-        tool_name=optional_text(payload, "tool_name", "toolName"),
-        tool_input=required_object(payload, "tool_input", "toolInput"),
+        tool_name=tool,
+        tool_input=read_tool_input(tool, payload),
         tool_use_id=optional_text(payload, "tool_use_id", "toolUseId"),
         tool_response=payload.get("tool_response", payload.get("toolResponse")),
         source=optional_text(payload, "source"),
+        model=optional_text(payload, "model"),
         reason=optional_text(payload, "reason"),
         duration_ms=optional_count(payload, "duration_ms", "durationMs"),
     )

@@ -1,27 +1,29 @@
-"""`GET|PUT|DELETE /mode`: the orchestrator mode, at six scopes."""
+"""`GET|PUT|DELETE /mode`: the orchestrator mode, at six scopes. `/freezes`: stops of all tool calls."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from baton.clients.session_projects import SessionProjects
-from baton.engine.call.modes import ModeSetting, Scope
-from baton.kernel.http.etags import IfMatch, etag
+from baton.kernel.base.caller import Caller
 from baton.kernel.http.features import of
-from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.modes.bodies import ListedModeModel, ModeBody, ModeModel, ModePage, ModeSettingModel
+from baton.kernel.http.fields import PROJECT
+from baton.kernel.http.paging import Cursor, IfMatch, Limit, Text, after, etag, page
+from baton.machines.session_projects import SessionProjects
+from baton.modes import bodies
+from baton.modes.freezes import Freezes
 from baton.modes.listing import ModeFilter, ModeList
-from baton.modes.request import principal_of, refuse_lock, target
+from baton.modes.request import ModeTarget, principal_of, refuse_lock, target
 from baton.modes.service import Modes, version_of
-from baton.people.callers import CallerOf
+from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import Users
+from baton.rules.call.modes import Freeze, FreezeScope, ModeSetting, Scope
 
 router = APIRouter(tags=["mode"])
 ModeListOf = Annotated[ModeList, Depends(of(ModeList))]
+FreezesOf = Annotated[Freezes, Depends(of(Freezes))]
 ModesOf = Annotated[Modes, Depends(of(Modes))]
 SessionProjectsOf = Annotated[SessionProjects, Depends(of(SessionProjects))]
-UsersOf = Annotated[Users, Depends(of(Users))]
 
 
 @router.get("/mode", operation_id="get_mode", response_model_exclude_none=True)
@@ -32,25 +34,30 @@ async def get_mode(
     projects: SessionProjectsOf,
     response: Response,
     session_id: Text = "",
-    project: Text = "",
+    project: Annotated[Text, PROJECT] = "",
     user: Text = "",
-) -> ModeModel:
-    """Show the mode in force for a session, a project and a user, and the whole chain of settings that led to it.
+) -> bodies.ModeModel:
+    """Show the mode in force for a session, a project and a user, with the chain of settings behind it.
 
-    A session stays in the project of its first event, whatever `project` says.
-    The `ETag` is that of the setting that decides, the last of the chain; it is `"0"` if nothing is set.
+    A session stays in the project of its first event, whatever `project` says. The `ETag` belongs to the last setting
+    of the chain, the deciding one. It is `"0"` if nothing is set.
     """
     principal = principal_of(caller, users, user)
     pin = await projects.find(principal, session_id)
     mode = modes.effective(principal, pin.project if pin else project or caller.project, session_id)
     response.headers["ETag"] = etag(version_of(mode.chain[-1] if mode.chain else None))
-    return ModeModel.of(mode)
+    return bodies.ModeModel.build(mode)
 
 
 @router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_mode(
-    caller: CallerOf, users: UsersOf, modes: ModesOf, body: ModeBody, response: Response, if_match: IfMatch = None
-) -> ModeSettingModel:
+    caller: CallerOf,
+    users: UsersOf,
+    modes: ModesOf,
+    body: bodies.ModeBody,
+    response: Response,
+    if_match: IfMatch = None,
+) -> bodies.ModeSettingModel:
     """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings.
 
     `If-Match` may be left out; with the `ETag` of `GET /mode`, or the `etag` of one of `GET /modes`, nobody's change is
@@ -58,6 +65,7 @@ async def put_mode(
     """
     refuse_lock(body.scope, locked=body.locked)
     where = target(caller, users, body.scope, body.id, body.user, body.project)
+    await _check_known(caller, users, where)
     setting = ModeSetting(
         scope=where.scope,
         id=where.id,
@@ -71,7 +79,7 @@ async def put_mode(
     )
     stored = await modes.put(caller, setting, if_match)
     response.headers["ETag"] = etag(version_of(stored))
-    return ModeSettingModel.of(stored)
+    return bodies.ModeSettingModel.build(stored)
 
 
 @router.delete("/mode", operation_id="delete_mode", status_code=204, dependencies=[ADMIN])
@@ -82,11 +90,11 @@ async def delete_mode(
     scope: Scope,
     id: Text = "",  # noqa: A002 - the field's name in the API
     user: Text = "",
-    project: Text = "",
+    project: Annotated[Text, PROJECT] = "",
     reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
     if_match: IfMatch = None,
 ) -> Response:
-    """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
+    """Remove the setting at one scope, so that the wider ones decide again. Removing an absent setting is no error."""
     where = target(caller, users, scope, id, user, project)
     await modes.delete(caller, where, if_match, reason)
     return Response(status_code=204)
@@ -99,16 +107,70 @@ async def list_modes(
     scope: Scope | None = None,
     id: Text = "",  # noqa: A002 - the field's name in the API
     user: Text = "",
-    project: Text = "",
+    project: Annotated[Text, PROJECT] = "",
     enabled: bool | None = None,
     cursor: Cursor = "",
     limit: Limit = 50,
-) -> ModePage:
+) -> bodies.ModePage:
     """List the settings at every scope; all filters given must hold."""
     wanted = ModeFilter(scope=scope or "", id=id, user=user, project=project, enabled=enabled)
     found = mode_list.find(caller.principal, wanted, after=after(cursor, 3), limit=limit + 1)
     items, next_cursor = page(found, limit, lambda setting: setting.key)
-    return ModePage(
-        items=[ListedModeModel(**ModeSettingModel.of(one).model_dump(), etag=etag(version_of(one))) for one in items],
+    return bodies.ModePage(
+        items=[
+            bodies.ListedModeModel(**bodies.ModeSettingModel.build(one).model_dump(), etag=etag(version_of(one)))
+            for one in items
+        ],
         next_cursor=next_cursor,
     )
+
+
+@router.get("/freezes", operation_id="list_freezes", response_model_exclude_none=True)
+async def list_freezes(caller: CallerOf, freezes: FreezesOf) -> bodies.FreezePage:
+    """List the freezes in force visible to the caller."""
+    return bodies.FreezePage(items=[bodies.FreezeModel.build(one) for one in freezes.visible(caller.principal)])
+
+
+@router.put("/freezes", operation_id="put_freeze", response_model_exclude_none=True, dependencies=[ADMIN])
+async def put_freeze(
+    caller: CallerOf, users: UsersOf, freezes: FreezesOf, body: bodies.FreezeBody
+) -> bodies.FreezeModel:
+    """Refuse all tool calls at a scope from the next call on, or with `read_only` those able to change something.
+
+    It replaces an earlier freeze of the same scope and id. Only the person who set it, a lead or an admin may end it.
+    """
+    where = target(caller, users, body.scope, body.id, "", "")
+    await _check_known(caller, users, where)
+    freeze = Freeze(
+        scope=body.scope,
+        id=where.id,
+        user=where.user,
+        read_only=body.read_only,
+        reason=body.reason,
+        expires_at=body.expires_at,
+    )
+    return bodies.FreezeModel.build(await freezes.set(caller, freeze))
+
+
+@router.delete("/freezes", operation_id="end_freeze", status_code=204, dependencies=[ADMIN])
+async def end_freeze(
+    caller: CallerOf,
+    users: UsersOf,
+    freezes: FreezesOf,
+    scope: FreezeScope,
+    id: Text = "",  # noqa: A002 - the field's name in the API
+    reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
+) -> Response:
+    """End a freeze. Ending an absent one is no error."""
+    await freezes.end(caller, target(caller, users, scope, id, "", ""), reason)
+    return Response(status_code=204)
+
+
+async def _check_known(caller: Caller, users: Users, where: ModeTarget) -> None:
+    """Raise Invalid for an unknown user, team or project, with the nearest known name."""
+    match where.scope:
+        case "user" | "team" | "project":
+            await users.check_known(caller, where.scope, where.id, field="id")
+        case "session" | "user_project":
+            await users.check_known(caller, "user", where.user)
+            await users.check_known(caller, "project", where.project)

@@ -1,12 +1,13 @@
 """The HTTP models of the orchestrator mode."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+import msgspec
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from baton.engine.call.modes import Mode, ModeSetting, Scope
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.fields import PROJECT, Moment
+from baton.rules.call.modes import Freeze, FreezeScope, Mode, ModeSetting, Scope
 
 Level = Literal["strict", "guidance"]
 
@@ -34,7 +35,9 @@ class ModeBody(BaseModel):
     scope: Scope
     id: str = Field("", description="The team, project, user or session; organisation has none.")
     user: str = Field("", description="With scope user_project: whose; the caller when absent.")
-    project: str = Field("", description="With scope user_project: which; the caller's when absent.")
+    project: Annotated[str, PROJECT] = Field(
+        "", description="With scope user_project: which; the caller's when absent."
+    )
     enabled: bool
     level: Level = Field("guidance", validation_alias=AliasChoices("level", "enforcement_level"))
     locked: bool = Field(False, description="With scope organisation: narrower settings count only where stricter.")
@@ -60,7 +63,7 @@ class ModeSettingModel(BaseModel):
     set_at: datetime | None = None
 
     @classmethod
-    def of(cls, setting: ModeSetting) -> "ModeSettingModel":
+    def build(cls, setting: ModeSetting) -> "ModeSettingModel":
         """Show a setting as the API does."""
         return cls(
             scope=setting.scope,
@@ -80,7 +83,7 @@ class ModeSettingModel(BaseModel):
 
 
 class ModeModel(BaseModel):
-    """The mode in force, and the chain of settings that led to it: from wide to narrow, the last one decides."""
+    """The mode in force, and its chain of settings from wide to narrow. The last one decides."""
 
     enabled: bool
     level: Level
@@ -90,7 +93,7 @@ class ModeModel(BaseModel):
     chain: list[ModeSettingModel]
 
     @classmethod
-    def of(cls, mode: Mode) -> "ModeModel":
+    def build(cls, mode: Mode) -> "ModeModel":
         """Show a mode as the API does."""
         return cls(
             enabled=mode.enabled,
@@ -98,12 +101,56 @@ class ModeModel(BaseModel):
             scope=mode.scope,
             activated_at=mode.activated_at,
             auto_activated=mode.auto_activated,
-            chain=[ModeSettingModel.of(setting) for setting in mode.chain],
+            chain=[ModeSettingModel.build(setting) for setting in mode.chain],
         )
 
 
+class FreezeBody(BaseModel):
+    """A scope to freeze."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=1_024,
+        json_schema_extra={
+            "examples": [
+                {"scope": "project", "id": "github.com/acme/shop", "reason": "incident 4711", "read_only": True}
+            ]
+        },
+    )
+
+    scope: FreezeScope
+    id: str = Field("", description="The team, project, user or session; organisation has none.")
+    read_only: bool = Field(False, description="Allow calls that only read.")
+    reason: str = Field(min_length=1, description="Shown to the agent with each refusal.")
+    expires_at: Moment | None = Field(None, description="When it ends by itself; never when absent.")
+
+
+class FreezeModel(BaseModel):
+    """A freeze in force."""
+
+    scope: FreezeScope
+    id: str | None = None
+    user: str | None = None
+    read_only: bool
+    reason: str
+    expires_at: datetime | None = None
+    set_by: str
+    set_at: datetime | None = None
+
+    @classmethod
+    def build(cls, freeze: Freeze) -> "FreezeModel":
+        """Show a freeze as the API does."""
+        return cls(**{name: value for name, value in msgspec.structs.asdict(freeze).items() if value != ""})
+
+
+class FreezePage(BaseModel):
+    """All freezes visible to the caller."""
+
+    items: list[FreezeModel]
+
+
 class ListedModeModel(ModeSettingModel):
-    """One setting, and what `PUT /mode` takes in `If-Match`."""
+    """One setting, and the `If-Match` value for `PUT /mode`."""
 
     etag: str
 

@@ -1,7 +1,9 @@
-"""What an orchestrator is told when its session starts."""
+"""Briefs an orchestrator when its session starts."""
 
-from baton.engine.call.client_words import CLAUDE_CODE, ClientWords, words_of
-from baton.engine.call.modes import Mode
+from baton.clients import claude_code
+from baton.clients.registry import words_of
+from baton.clients.spec import Spec
+from baton.rules.call.modes import Mode
 
 _HEAD = {
     "strict": "Baton's orchestrator mode is on in this project (level: strict). You plan and delegate; sub-agents do the work.",
@@ -20,10 +22,11 @@ _DELEGATE_IN_CODEX = """
 _RULES = """
 - {verb} for you, not for sub-agents: {edits} and shell commands that write into the project; running tests,
   builds, linters and type checkers.
-- One look-up at a time: a single {lookups} is fine; a second one of the same kind within three calls is
-  exploration: delegate it.
-- Always yours: delegating, to-do lists, questions to the person, skills, web search, MCP tools, git status, git diff,
-  git add, git commit, and the work-item command.
+- One read or search at a time: a single {lookups} is fine. A second one within three calls, also in the same
+  message, is exploration: delegate it.
+- Always yours: delegating, the results of your sub-agents, your plans and notes, to-do lists, questions to the person,
+  skills, web search, MCP tools that read and change no files, git status, git diff, git add, git commit, and the
+  work-item command.
 - The person who runs this session can switch the mode off with `baton mode disable`. Do not do it yourself."""
 
 
@@ -32,19 +35,19 @@ def directives(mode: Mode, client: str) -> str:
     if not mode.enabled:
         return ""
     words = words_of(client)
-    shown = words.tools.get
+    shown = words.own_tools.get
     verb = "Refused" if mode.level == "strict" else "Better delegated"
     lookups = f"{shown('Read', 'Read')}, {shown('Grep', 'Grep')} or {shown('Glob', 'Glob')}"
     if client == "codex":
         return _HEAD[mode.level] + _DELEGATE_IN_CODEX + _RULES.format(verb=verb, edits="apply_patch", lookups=lookups)
-    if words is CLAUDE_CODE:
+    if words is claude_code.SPEC:
         edits = "Edit, Write, MultiEdit, NotebookEdit"
         return _HEAD[mode.level] + _DELEGATE + _RULES.format(verb=verb, edits=edits, lookups=lookups)
     edits = f"{shown('Edit', 'Edit')}, {shown('Write', 'Write')}"
     return _HEAD[mode.level] + _delegate(words) + _RULES.format(verb=verb, edits=edits, lookups=lookups)
 
 
-def _delegate(words: ClientWords) -> str:
+def _delegate(words: Spec) -> str:
     call, arguments = words.task_call
     given = ", ".join(f"{key}='…'" for key in arguments)
     agents = " or ".join(f"'{words.agents.get(name, name)}'" for name in ("general-purpose", "Explore"))

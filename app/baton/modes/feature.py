@@ -4,6 +4,7 @@ import msgspec
 
 from baton.events.emitting.emission import Emitter
 from baton.kernel.kernel import Kernel
+from baton.modes.freezes import Freezes
 from baton.modes.listing import ModeList
 from baton.modes.service import Modes
 from baton.people.users import Users
@@ -13,6 +14,7 @@ class ModesFeature(msgspec.Struct, frozen=True, kw_only=True):
     """The mode in force, and its settings as people see them."""
 
     modes: Modes
+    freezes: Freezes
     listing: ModeList
 
 
@@ -26,4 +28,6 @@ async def build(kernel: Kernel, users: Users, events: Emitter) -> ModesFeature:
         events=events,
     )
     await modes.load()
-    return ModesFeature(modes=modes, listing=ModeList(modes, users))
+    freezes = Freezes(kernel.database, kernel.changes, users, organisation=kernel.organisation)
+    await freezes.load()
+    return ModesFeature(modes=modes, freezes=freezes, listing=ModeList(modes, users))

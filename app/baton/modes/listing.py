@@ -1,16 +1,15 @@
-"""Every mode setting that a person may see."""
+"""Lists the mode settings visible to a person."""
 
 import msgspec
 
-from baton.engine.call.modes import ModeSetting
-from baton.engine.call.principal import Principal
 from baton.modes.service import Modes
-from baton.people.permissions import covers, require
-from baton.people.users import Users
+from baton.people.users import Users, covers, require
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import ModeSetting
 
 
 class ModeFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which settings to find; all that are set must hold. `user` is whose a setting is."""
+    """Filters for settings, all of which must match. `user` is a setting's owner."""
 
     scope: str = ""
     id: str = ""
@@ -41,7 +40,7 @@ class ModeList:
     def visible(self, principal: Principal, setting: ModeSetting) -> bool:
         """Return whether a principal may see a setting.
 
-        Everybody sees what holds for all, for their team, and for projects that no other team answers for.
+        Everybody sees the settings of the organisation, their own team, and projects owned by no other team.
         """
         match setting.scope:
             case "organisation":

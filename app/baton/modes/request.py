@@ -1,21 +1,22 @@
-"""Which mode setting a request is about."""
+"""Resolves the mode setting of a request."""
 
 import msgspec
 
-from baton.engine.call.modes import Scope
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import Forbidden, Invalid, NotFound
-from baton.people.permissions import Reach, covers, require
-from baton.people.users import Users
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PersonRequired
+from baton.kernel.base.storable import project_name
+from baton.people.users import ASK_A_PERSON, Reach, Users, covers, require
+from baton.people.users import reach as permitted
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import Scope
 
 _WIDTH: dict[Reach, int] = {"own": 0, "team": 1, "organisation": 2}
 _NEEDED: dict[Scope, int] = {"session": 0, "user_project": 0, "user": 0, "project": 1, "team": 1, "organisation": 2}
 """How far a permission must reach to set the mode at a scope."""
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of one setting, in the terms of `baton.engine.call.modes.ModeSetting`."""
+class ModeTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of one setting, in the terms of `baton.rules.call.modes.ModeSetting`."""
 
     scope: Scope
     id: str = ""
@@ -23,13 +24,13 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
 
 
-def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, project: str) -> Target:  # noqa: A002 - the field's name
-    """Return the setting that a request is about; what the request leaves out is the caller's own.
+def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, project: str) -> ModeTarget:  # noqa: A002 - the field's name
+    """Return the setting named by a request. Missing fields default to the caller's own.
 
     Raises:
-        Invalid: Naming the field that the scope needs or does not take.
+        Invalid: Naming the missing or unexpected field.
         Forbidden: The caller's role sets nothing at this scope.
-        NotFound: It is another's, whom the caller's role does not reach.
+        NotFound: It belongs to a person outside the caller's role.
     """
     own = caller.principal
     reach = require(own, "modes.write")
@@ -37,39 +38,41 @@ def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, proje
     _check_scope(own, reach, scope)
     match scope:
         case "organisation":
-            return Target(scope=scope)
+            return ModeTarget(scope=scope)
         case "user_project":
             if not (project or caller.project):
                 raise Invalid("project", "is missing; scope `user_project` is one user in one project")
-            return Target(scope=scope, user=_user(caller, users, user or own.user), project=project or caller.project)
+            return ModeTarget(
+                scope=scope, user=_user(caller, users, user or own.user), project=project or caller.project
+            )
         case "session":
             if not id:
                 raise Invalid("id", "is missing; scope `session` needs the session's id")
-            # Whoever reaches everybody need not say whose session it is.
+            # A principal with access to everybody need not name the session's owner.
             user = _user(caller, users, user if reach == "organisation" else user or own.user)
-            return Target(scope=scope, id=id, user=user, project=caller.project)
+            return ModeTarget(scope=scope, id=id, user=user, project=caller.project)
         case "user":
-            return Target(scope=scope, id=_user(caller, users, id or own.user))
+            return ModeTarget(scope=scope, id=_user(caller, users, id or own.user))
         case "team":
             _check_team(caller, id or own.team, f"there is no team `{id}` whose mode you may set")
-            return Target(scope=scope, id=id or own.team)
+            return ModeTarget(scope=scope, id=id or own.team)
         case "project":
             if not (id or caller.project):
                 raise Invalid("id", "is missing; scope `project` needs the project")
-            name = id or caller.project
+            name = project_name(id) or caller.project
             _check_team(
                 caller,
                 users.project_team(name),
-                f"`{name}` is no project of your team; an admin says whose: `baton project set`",
+                f"`{name}` is no project of your team; an admin says whose: `baton team project set`",
             )
-            return Target(scope=scope, id=name)
+            return ModeTarget(scope=scope, id=name)
 
 
 def principal_of(caller: Caller, users: Users, user: str) -> Principal:
-    """Return the principal whose mode a request asks about; without a `user` the caller's own.
+    """Return the principal of a mode request, by default the caller.
 
     Raises:
-        NotFound: The request is about another user, whom the caller may not see.
+        NotFound: The request is about another user, hidden from the caller.
     """
     principal = caller.principal
     if user in {"", principal.user}:
@@ -81,6 +84,9 @@ def principal_of(caller: Caller, users: Users, user: str) -> Principal:
 
 def _check_scope(own: Principal, reach: Reach, scope: Scope) -> None:
     if _WIDTH[reach] < _NEEDED[scope]:
+        person = permitted(msgspec.structs.replace(own, agent=False), "modes.write")
+        if person is not None and _WIDTH[person] >= _NEEDED[scope]:
+            raise PersonRequired(f"the mode at scope `{scope}` needs a person; {ASK_A_PERSON}")
         raise Forbidden(f"role `{own.role}` may not set the mode at scope `{scope}`")
 
 
@@ -90,7 +96,7 @@ def _check_team(caller: Caller, team: str, otherwise: str) -> None:
 
 
 def refuse_lock(scope: Scope, *, locked: bool) -> None:
-    """Raise Invalid where a setting below the organisation would be locked."""
+    """Raise Invalid if a request locks a setting below the organisation."""
     if locked and scope != "organisation":
         raise Invalid("locked", f"is for scope `organisation`; this is scope `{scope}`")
 

@@ -1,28 +1,60 @@
-"""The orchestrator mode: set, cleared, followed from work items; read from memory. It resolves by `baton.engine.call.modes`."""
+"""The orchestrator mode: set, cleared, followed from work items; read from memory. It resolves by `baton.rules.call.modes`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, Literal
 
 import msgspec
 
-from baton.engine.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
-from baton.engine.call.principal import Principal
 from baton.events.emitting.emission import NO_EVENTS, Emitter
-from baton.events.payloads.tools import ModeChanged
+from baton.events.payloads import ModeChanged
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import PersonRequired, StoreUnavailable
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.write import Change
-from baton.kernel.http.etags import check_if_match
+from baton.kernel.changes.write import SqlChange
+from baton.kernel.http.paging import check_if_match
 from baton.modes import store
-from baton.modes.request import Target
+from baton.modes.request import ModeTarget
 from baton.modes.store import Key
-from baton.modes.weaker import refuse_weaker
-from baton.people.permissions import ASK_A_PERSON
+from baton.people.users import ASK_A_PERSON
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
+
+# An agent may not change the mode to allow more than before.
+
+
+def refuse_weaker(known: Mapping[Key, ModeSetting], setting: ModeSetting, now: datetime) -> None:
+    """Refuse an agent's setting if it weakens the mode anywhere.
+
+    Raises:
+        PersonRequired: It switches the mode off, ends it sooner, or hides a stricter setting of a wider scope.
+    """
+    why = _weaker(known, setting, now)
+    if why:
+        raise PersonRequired(
+            f"an agent may only switch the mode on or make it stricter, and this {why}; {ASK_A_PERSON}"
+        )
+
+
+def _weaker(known: Mapping[Key, ModeSetting], setting: ModeSetting, now: datetime) -> str:
+    if not setting.enabled:
+        return "switches it off"
+    before = known.get(setting.key)
+    if before is not None and before.enabled and before.counts(now):
+        if before.level == "strict" and setting.level != "strict":
+            return "lowers its level"
+        if setting.expires_at is not None and (before.expires_at is None or setting.expires_at < before.expires_at):
+            return "ends it sooner"
+    rank = SCOPES.index(setting.scope)
+    wider = (one for one in known.values() if SCOPES.index(one.scope) < rank and one.enabled and one.counts(now))
+    # The reach of a wider setting is not computed here: a person has to weigh one stricter anywhere.
+    if setting.level != "strict" and any(one.level == "strict" for one in wider):
+        return "is less strict than a setting of a wider scope"
+    return ""
+
 
 KIND = "modes"
 REMEMBERED = 16_384
@@ -60,7 +92,7 @@ class Modes:
         changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
-        """Read all settings that count from SQL."""
+        """Load all valid settings from SQL."""
         async with self._changes.turn(KIND):
             settings = await store.load_all(self._database, self._organisation, self._now())
             self._take({setting.key: setting for setting in settings})
@@ -80,7 +112,7 @@ class Modes:
         if not self._settings:
             return _OFF
         self._forget_expired()
-        # Nearly all sessions have no setting of their own: as many as there are share what their user has in the project.
+        # Nearly all sessions have no setting of their own and share their user's in the project.
         if ("session", principal.user, session_id) not in self._settings and (
             ("session", "", session_id) not in self._settings
         ):
@@ -99,7 +131,7 @@ class Modes:
         return resolve(chain, self._now()) if chain else _OFF
 
     def _take(self, settings: dict[Key, ModeSetting]) -> None:
-        """Go by these settings from now on, as long as each counts."""
+        """Replace the settings in memory. Each applies until it expires."""
         now = self._now()
         self._put({key: setting for key, setting in settings.items() if setting.counts(now)})
 
@@ -114,7 +146,7 @@ class Modes:
 
     @property
     def settings(self) -> list[ModeSetting]:
-        """All settings of the organisation that count."""
+        """All valid settings of the organisation."""
         self._forget_expired()
         return list(self._settings.values())
 
@@ -125,12 +157,12 @@ class Modes:
         return own is not None and own.locked and own.counts(self._now())
 
     async def put(self, caller: Caller, setting: ModeSetting, if_match: str | None = None) -> ModeSetting:
-        """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
+        """Store a setting. Disabling also clears the caller's narrower settings, as they would keep the mode on.
 
         Raises:
             PersonRequired: An agent would weaken the mode.
             PreconditionFailed: Another version is stored than `if_match` names.
-            StoreUnavailable: The database is away; nothing was changed.
+            StoreUnavailable: The database is unavailable; nothing was changed.
         """
         stored: list[ModeSetting] = []
 
@@ -154,13 +186,13 @@ class Modes:
         await self._change(caller.principal, work, setting.reason)
         return stored[0]
 
-    async def delete(self, caller: Caller, where: Target, if_match: str | None = None, reason: str = "") -> None:
-        """Remove a setting; one that is not there is no error.
+    async def delete(self, caller: Caller, where: ModeTarget, if_match: str | None = None, reason: str = "") -> None:
+        """Remove a setting. Removing an absent one is no error.
 
         Raises:
             PersonRequired: An agent asks for it.
             PreconditionFailed: Another version is stored than `if_match` names.
-            StoreUnavailable: The database is away; nothing was changed.
+            StoreUnavailable: The database is unavailable; nothing was changed.
         """
         if caller.principal.agent:
             raise PersonRequired(f"to remove a setting of the mode needs a person; {ASK_A_PERSON}")
@@ -173,10 +205,10 @@ class Modes:
         await self._change(caller.principal, work, reason)
 
     async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
-        """Switch the mode off for the session of a delegated agent, whatever is locked: it is to do the work.
+        """Switch the mode off for a delegated agent's session, even if it is locked, so that the agent can work.
 
         Raises:
-            StoreUnavailable: The database is away; nothing was changed.
+            StoreUnavailable: The database is unavailable; nothing was changed.
         """
         setting = ModeSetting(
             scope="session",
@@ -193,11 +225,10 @@ class Modes:
     async def follow_work_items(
         self, principal: Principal, project: str, count: int, sessions: Iterable[str] = ()
     ) -> list[str]:
-        """Switch the mode of this user in this project on with open work items, and off again without any.
+        """Switch a user's mode in a project on with open work items, and off without any.
 
-        A person's own word stands: what they set, at whatever scope, is never overridden, neither by an on nor by an
-        off. `sessions` have worked under the mode: they keep it when the items are done, as the count is an agent's
-        word. Returns what was missing.
+        A person's own setting, at any scope, is never overridden. `sessions` have worked under the mode: they keep it
+        after the items are done, because an agent reports the count. Returns the missing settings.
         """
         key: Key = ("user_project", principal.user, project)
         now = self._now()
@@ -241,7 +272,7 @@ class Modes:
     async def _change(
         self, actor: Principal, work: Callable[[dict[Key, ModeSetting]], _Change], reason: str = ""
     ) -> None:
-        """Store and remove what `work` makes of the stored settings; `reason` is why something is removed."""
+        """Store and remove the settings returned by `work`. `reason` explains a removal."""
         async with self._changes.write(KIND, actor, "mode.set") as change:
             known = await self._current(change)
             put, remove = work(known)
@@ -278,10 +309,10 @@ class Modes:
         )
         self._events.emit(actor, payload)
 
-    async def _current(self, change: Change) -> dict[Key, ModeSetting]:
-        """Return the stored settings that count: what is in memory, and what other servers have changed since.
+    async def _current(self, change: SqlChange) -> dict[Key, ModeSetting]:
+        """Return the valid settings, with the changes made by other servers since the last load.
 
-        The change holds the lock of its kind, so nothing changes meanwhile.
+        The caller holds the lock of this kind of change, so nothing changes meanwhile.
         """
         missed = await change.missed(self._changes.seen(KIND))
         if missed is None:
@@ -293,7 +324,6 @@ class Modes:
 
 
 def _object(key: Key) -> str:
-    """Name a setting in the log of changes."""
     return msgspec.json.encode([storable(part) for part in key]).decode()
 
 
@@ -305,7 +335,7 @@ def _key(text: str) -> Key:
 def _laid_over(
     known: dict[Key, ModeSetting], keys: list[Key], found: list[ModeSetting], now: datetime
 ) -> dict[Key, ModeSetting]:
-    """Return settings with those of some keys as they are stored now; what is not stored, or has expired, is gone."""
+    """Return settings, with those of some keys as stored now. Absent or expired ones are removed."""
     fresh = {one.key: one for one in found if one.counts(now)}
     settings = known | fresh
     for key in keys:
@@ -315,13 +345,13 @@ def _laid_over(
 
 
 def _delegated(job: str, session_id: str) -> Mode:
-    """Return the mode of a delegated agent: it is to do the work, not to delegate it."""
+    """Return the mode of a delegated agent: off, because it does the work."""
     setting = ModeSetting(scope="session", id=session_id, reason=f"the agent of {job}", delegated=True)
     return Mode(scope="session", chain=(setting,))
 
 
 def _kept(setting: ModeSetting, session_id: str, now: datetime) -> ModeSetting:
-    """Return what one session keeps of a setting that ends for its user."""
+    """Return the setting kept by one session after its user's setting ends."""
     return msgspec.structs.replace(
         setting, scope="session", id=session_id, reason="open work items while this session worked",
         expires_at=now + SESSION, set_at=now,
@@ -329,7 +359,7 @@ def _kept(setting: ModeSetting, session_id: str, now: datetime) -> ModeSetting:
 
 
 def _narrower(known: dict[Key, ModeSetting], caller: Caller, disabled: ModeSetting) -> list[Key]:
-    """Find the settings below a scope that belong to whom the disabling is for."""
+    """Return the settings below a scope that a disabling also clears."""
     rank = SCOPES.index(disabled.scope)
     user = {"user": disabled.id, "user_project": disabled.user, "session": disabled.user}.get(
         disabled.scope, caller.principal.user
@@ -345,12 +375,11 @@ def _narrower(known: dict[Key, ModeSetting], caller: Caller, disabled: ModeSetti
 
 
 def version_of(setting: ModeSetting | None) -> str:
-    """Name what a setting says, "0" for one that is not there."""
+    """Return the version of a setting, "0" for an absent one."""
     return "0" if setting is None else blake2b(msgspec.json.encode(setting), digest_size=8).hexdigest()
 
 
 def _name(key: Key) -> str:
-    """Name a setting as the audit log does: its scope, and whose it is."""
     return " ".join(part for part in key if part)
 
 

@@ -10,15 +10,15 @@ from sqlalchemy import Table, delete, false, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.engine.call.modes import ModeSetting
 from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime, insert_into, row_of
 from baton.kernel.base.storable import storable
+from baton.rules.call.modes import ModeSetting
 
 Key = tuple[str, str, str]
 
 
 class ModeSettingRow(SQLModel, table=True):
-    """One setting at one scope, as `engine.modes.ModeSetting` describes it; `key` is a digest of its own key."""
+    """One setting at one scope, as `rules.call.modes.ModeSetting` describes it; `key` is a digest of its own key."""
 
     __tablename__ = "mode_settings"
     __table__: ClassVar[Table]
@@ -45,13 +45,13 @@ _modes = ModeSettingRow.__table__
 
 
 async def load_all(database: Database, organisation: str, now: datetime) -> list[ModeSetting]:
-    """Read every setting of an organisation that has not expired."""
+    """Read an organisation's unexpired settings."""
     async with database.transaction() as connection:
         return await load_with(connection, organisation, now)
 
 
 async def load_with(connection: AsyncConnection, organisation: str, now: datetime) -> list[ModeSetting]:
-    """Read every setting of an organisation that has not expired, within a transaction."""
+    """Read an organisation's unexpired settings within a transaction."""
     counts = _modes.c.expires_at.is_(None) | (_modes.c.expires_at > now)
     query = select(_modes).where(_modes.c.organisation == organisation, counts).order_by(_modes.c.key)
     rows = (await connection.execute(query)).all()
@@ -69,16 +69,9 @@ async def load_keys(connection: AsyncConnection, organisation: str, keys: Sequen
 
 
 async def change(
-    connection: AsyncConnection,
-    organisation: str,
-    *,
-    put: Iterable[ModeSetting] = (),
-    remove: Iterable[Key] = (),
+    connection: AsyncConnection, organisation: str, *, put: Iterable[ModeSetting] = (), remove: Iterable[Key] = ()
 ) -> None:
-    """Remove settings by their keys, then put others in the place of those with their keys.
-
-    Removing one that is not there is no error.
-    """
+    """Remove settings by key, then insert or replace others. Removing an absent one is no error."""
     rows = [_row(organisation, setting) for setting in put]
     gone = [_digest(organisation, key) for key in remove]
     if gone:
@@ -96,6 +89,6 @@ def _row(organisation: str, setting: ModeSetting) -> dict[str, Any]:
 
 
 def _digest(organisation: str, key: Key) -> str:
-    """Name a setting whatever the length of its project: an index of Postgres takes no text above 2.7 KB."""
+    """Return a key of fixed length. A Postgres index takes at most 2.7 KB, and a project may be longer."""
     text = "".join(f"{len(part)}:{part}" for part in (organisation, *key))
     return sha256(storable(text).encode()).hexdigest()

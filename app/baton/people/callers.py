@@ -1,32 +1,35 @@
-"""Who sends a request, read from its headers.
+"""Reads a request's caller from its headers.
 
-A token sets user, team and role. Without one, on loopback, user and team are what the headers say, and the request has
+A token sets user, team and role. Without one, on loopback, user and team come from the headers. The request then has
 the credential of hooks and agents, unless it came from a person's terminal (`kernel/http/peer.py`).
 """
 
 import re
-from typing import Annotated, Literal, cast
+from collections.abc import Callable
+from typing import Annotated, Literal, cast, get_args
 
+import anyio
+import msgspec
 from fastapi import Depends, Request
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.settings import Settings
-from baton.kernel.http.features import of
+from baton.kernel.base.storable import generation, project_name
+from baton.kernel.http.features import Lifecycle, of
 from baton.kernel.http.peer import PERSON, PROVEN
 from baton.kernel.http.serving.hot_routes import ARRIVED
-from baton.people.permissions import require
-from baton.people.terminal_codes import TerminalCodes
 from baton.people.tokens import Tokens
+from baton.people.users import Named, Users, require
+from baton.rules.call.call import MODELS, Principal, SessionModels
+from baton.rules.call.places.places import normal
 
-LONGEST_HEADER = 1024
-"""How much of a header's value is read, in bytes."""
-REMEMBERED = 1_024
-"""How many sets of headers a process caches: a client sends the same ones with every call."""
-PROTOCOL = "1"
-"""The version of the headers between shim and server."""
+LONGEST_HEADER = 1024  # maximum bytes read of a header's value
+MOST_WORKTREES = 100  # maximum number of worktrees per repository
+REMEMBERED = 1_024  # number of header sets cached per process: a client sends the same ones with every call
+PROTOCOL = "1"  # the version of the headers between shim and server
 
+_PROVIDERS: tuple[Literal["cloud", "gateway"], ...] = ("cloud", "gateway")
 _TRUE = {"1", "true", "yes", "on"}
 _HEADERS = (
     b"baton-user",
@@ -41,57 +44,55 @@ _HEADERS = (
     b"baton-protocol",
     b"baton-accept-rewrites",
     b"baton-installed",
+    b"baton-worktrees",
+    b"baton-models",
     b"baton-digests",
     b"baton-manifest",
     b"baton-machine",
     b"baton-client",
+    b"baton-ignored",
     PERSON,
-)
-"""The headers that describe a caller, except for the token."""
+)  # the headers of a caller, except for the token
 _AI_AGENT = re.compile(r"[a-z-]{1,40}_(\d{1,6}(?:-\d{1,6}){0,3})(?:_|$)", re.ASCII)
 _HeaderValues = tuple[bytes | None, ...]
 
 
 def header(headers: dict[bytes, bytes], name: bytes) -> str:
-    """Read a header as UTF-8 text without control characters; "" where it is absent."""
+    """Read a header as UTF-8 without control characters; "" if absent."""
     raw = headers.get(name)
-    if not raw:
-        return ""
-    text = raw[:LONGEST_HEADER].decode("utf-8", "replace").strip()
+    return _text(raw[:LONGEST_HEADER]) if raw else ""
+
+
+def _text(raw: bytes) -> str:
+    text = raw.decode("utf-8", "replace").strip()
     return text if text.isprintable() else "".join(c for c in text if c.isprintable())
 
 
 class CallerReader:
-    """Reads callers from headers; what the headers leave out comes from the settings."""
+    """Reads callers from headers. Missing values come from the settings."""
 
-    def __init__(self, settings: Settings, tokens: Tokens, codes: TerminalCodes) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self._tokens = tokens
-        self._codes = codes
         self._required = settings.auth_on
         self._organisation = settings.organisation
         self._team = settings.team
         self._user = settings.default_user
         self._on_failure: Literal["allow", "block"] = settings.on_failure
-        self._known: dict[tuple[Principal | None, _HeaderValues], Caller] = {}
+        self._known: dict[tuple[Principal | None, int, _HeaderValues], Caller] = {}
 
     def read(self, headers: dict[bytes, bytes]) -> Caller:
-        """Read a caller.
-
-        Raises:
-            Unauthenticated: Tokens are required, and this request has no valid one.
-        """
-        if b"baton-person" in headers and not self._required and self._codes.is_proof(header(headers, b"baton-person")):
-            headers = headers | {PERSON: PROVEN}
+        """Read a caller. Raise Unauthenticated without a valid token, if tokens are required."""
         principal = self._of_token(headers)
         values = tuple(map(headers.get, _HEADERS))
-        caller = self._known.get((principal, values))
+        known = (principal, generation(), values)
+        caller = self._known.get(known)
         if caller is None:
             caller = self._read(principal, headers)
-            # Reading takes longer than all else in a fast decision, and long values would fill the cache.
+            # Reading is the slowest part of a fast decision. Long values would fill the cache.
             if sum(map(len, filter(None, values))) <= LONGEST_HEADER:
                 if len(self._known) >= REMEMBERED:
                     self._known.clear()
-                self._known[principal, values] = caller
+                self._known[known] = caller
         return caller
 
     def _of_token(self, headers: dict[bytes, bytes]) -> Principal | None:
@@ -102,25 +103,27 @@ class CallerReader:
         try:
             return self._tokens.check(_bearer(headers))
         except Unauthenticated:
-            # Where no token is needed, an old one in a developer's settings must not put their rules out of force.
+            # Without required tokens, an old one in a developer's settings must not disable their rules.
             return None
 
     def read_for_call(self, headers: dict[bytes, bytes]) -> Caller:
-        """Read the caller of a request that an agent sends while it works.
-
-        Raises:
-            Unauthenticated: Tokens are required, and this request has no valid one.
-            Forbidden: The token's role has no agents.
-        """
+        """Read the caller of an agent's request. Raise Unauthenticated, or Forbidden for a role without agents."""
         caller = self.read(headers)
         require(caller.principal, "calls.make")
         return caller
+
+    def unknown(self, headers: dict[bytes, bytes]) -> Caller:
+        """Read a caller with an invalid token: nobody, without any permission to relax rules."""
+        nobody = Principal(organisation=self._organisation, team="", user="", role="", agent=True)
+        return msgspec.structs.replace(
+            self._read(nobody, headers), project="", disabled=False, mode_off=False, accepts_rewrites=frozenset()
+        )
 
     def _read(self, principal: Principal | None, headers: dict[bytes, bytes]) -> Caller:
         count = header(headers, b"baton-work-items")
         return Caller(
             principal=principal or self._trusted(headers),
-            project=header(headers, b"baton-project"),
+            project=project_name(header(headers, b"baton-project")),
             root=header(headers, b"baton-root"),
             work_items=int(count) if count.isascii() and count.isdigit() else None,
             disabled=header(headers, b"baton-disabled").lower() in _TRUE,
@@ -130,21 +133,24 @@ class CallerReader:
             protocol=header(headers, b"baton-protocol"),
             accepts_rewrites=_names(header(headers, b"baton-accept-rewrites")),
             installed=tuple(filter(None, header(headers, b"baton-installed").split(":"))),
+            worktrees=_worktrees(_text(headers.get(b"baton-worktrees", b""))),
+            models=_models(header(headers, b"baton-models")),
             digests=header(headers, b"baton-digests"),
             manifest=header(headers, b"baton-manifest"),
             machine=header(headers, b"baton-machine"),
             client_version=_version(header(headers, b"baton-client")),
+            ignored=tuple(filter(str.isidentifier, header(headers, b"baton-ignored").split())),
         )
 
     def on_failure(self, headers: dict[bytes, bytes]) -> Literal["allow", "block"]:
-        """Read which answer the client wants when no decision can be made."""
+        """Return the client's chosen answer if no decision is possible."""
         failure = header(headers, b"baton-on-failure")
         return "block" if failure == "block" else "allow" if failure == "allow" else self._on_failure
 
     def _trusted(self, headers: dict[bytes, bytes]) -> Principal:
-        """Trust the headers; whoever sends no `Baton-User` is the machine's own user, who sees everything.
+        """Trust the headers. Without `Baton-User` it is the machine's own user, who sees everything.
 
-        That is what agents can do, too, so the credential is theirs, unless the request came from a terminal.
+        Agents can send these headers too, so the credential is theirs, unless the request came from a terminal.
         """
         user = header(headers, b"baton-user")
         return Principal(
@@ -157,8 +163,22 @@ class CallerReader:
 
 
 def _names(text: str) -> frozenset[str]:
-    """Read a list of tools, separated by commas."""
     return frozenset(name for one in text.split(",") if (name := one.strip()))
+
+
+def _worktrees(text: str) -> tuple[str, ...]:
+    """Parse a repository's worktrees: paths of their `.git`, separated by `|`."""
+    found = [normal(one) for one in text.split("|")] if text else []
+    trees = (one.removesuffix("/.git") for one in found if one.startswith("/") and one.endswith("/.git"))
+    return tuple(dict.fromkeys(filter(None, trees)))[:MOST_WORKTREES]
+
+
+def _models(text: str) -> SessionModels:
+    """Parse a client's models: aliases, `cloud` or `gateway`, and `model=…`, separated by blanks."""
+    words, _, model = text.partition("model=")
+    said = words.split()
+    provider: Literal["", "cloud", "gateway"] = next((one for one in _PROVIDERS if one in said), "")
+    return SessionModels(model=model, mapped=tuple(one for one in said if one in MODELS), provider=provider)
 
 
 def _bearer(headers: dict[bytes, bytes]) -> str:
@@ -166,8 +186,21 @@ def _bearer(headers: dict[bytes, bytes]) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
+_PLACES = {"/mode", "/patterns/search", "/policies", "/policies/agents", "/policies/rules", "/routing/rosters"}
+"""Paths that take the project or user of a call to come, which need not be known yet."""
+
+
 async def _caller(request: Request, reader: Annotated[CallerReader, Depends(of(CallerReader))]) -> Caller:
-    return reader.read(dict(request.scope["headers"]))
+    """Read the caller, and refuse a filter by an unknown name. Invisible users' names are neither refused nor told."""
+    caller = reader.read(dict(request.scope["headers"]))
+    given = request.query_params
+    filtered = request.method in {"GET", "POST"} and not request.path_params and request.url.path not in _PLACES
+    for kind in filter(given.get, get_args(Named)) if given and filtered else ():
+        users = await of(Users)(request)
+        name = project_name(given[kind]) if kind == "project" else given[kind]
+        if kind != "user" or users.covers(caller.principal, "users.read", name):
+            await users.check_known(caller, kind, name)
+    return caller
 
 
 async def _arrived(request: Request) -> float | None:
@@ -176,13 +209,32 @@ async def _arrived(request: Request) -> float | None:
 
 CallerReaderOf = Annotated[CallerReader, Depends(of(CallerReader))]
 CallerOf = Annotated[Caller, Depends(_caller)]
-ArrivedAt = Annotated[float | None, Depends(_arrived)]
-"""When the request came, by the loop's clock in seconds."""
-AUTHENTICATED = Depends(_caller)
-"""For routes that serve everybody with a valid token alike."""
+UsersOf = Annotated[Users, Depends(of(Users))]
+ArrivedAt = Annotated[float | None, Depends(_arrived)]  # the request's arrival time, by the loop's clock in seconds
+AUTHENTICATED = Depends(_caller)  # for routes open to every valid token
 
 
 def _version(agent: str) -> str:
-    """Return the version in what agent clients set as AI_AGENT (`claude-code_2-1-329_harness`), "" if there is none."""
+    """Return the version in a client's AI_AGENT (`claude-code_2-1-329_harness`), or ""."""
     found = _AI_AGENT.match(agent)
     return found[1].replace("-", ".") if found else ""
+
+
+# The caller of a stream: its token is checked again, since it may be revoked or change its role.
+
+
+def caller_of_stream(
+    request: Request, callers: CallerReader, lifecycle: Lifecycle, stopping: anyio.Event
+) -> Callable[[], Caller | None]:
+    """Return a function for the current caller: None once the server stops or the token is refused."""
+    headers = dict(request.scope["headers"])
+
+    def now() -> Caller | None:
+        if stopping.is_set() or lifecycle.phase != "ready":
+            return None
+        try:
+            return callers.read(headers)
+        except Unauthenticated:
+            return None
+
+    return now

@@ -1,4 +1,4 @@
-"""What an organisation's directory holds: users, teams, projects and access tokens."""
+"""An organisation's directory: users, teams, projects and access tokens."""
 
 from datetime import datetime
 from typing import Any
@@ -7,10 +7,10 @@ import msgspec
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A person or a machine that tokens speak for. Tokens of a disabled user are refused.
+    """A person or machine with tokens. Tokens of a disabled user are refused.
 
-    `role` is the one that they have when they sign in with their company's account; tokens have roles of their own.
-    `account` is that account, as its issuer and its subject there, "" until they have signed in with one.
+    `role` applies to sign-ins with the company's account; tokens have their own. `account` is its issuer and subject
+    there, "" before the first such sign-in.
     """
 
     name: str
@@ -22,29 +22,42 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):
-    """A team. `keep_prompts`: the prompts of its people and agents are stored with the decisions."""
+    """A team. `keep_prompts`: store its prompts with the decisions."""
 
     name: str
     keep_prompts: bool = False
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """A project, and the team that answers for it."""
+    """A project and its responsible team."""
 
     name: str
     team: str
 
 
+class Alias(msgspec.Struct, frozen=True, kw_only=True):
+    """An alias of a project that clients cannot derive: a moved repository, a mirror."""
+
+    name: str
+    project: str
+
+
 class Directory(msgspec.Struct, frozen=True, kw_only=True):
-    """All users, teams and projects of an organisation, by name."""
+    """All users, teams, projects and aliases of an organisation, by name."""
 
     users: dict[str, User] = {}
     teams: dict[str, Team] = {}
     projects: dict[str, Project] = {}
+    aliases: dict[str, Alias] = {}
 
-    def put(self, kind: str, name: str, row: User | Team | Project | None) -> None:
-        """Take what is stored of a `user`, `team` or `project` of a name, None where it is gone."""
-        of_kinds: dict[str, dict[str, Any]] = {"user": self.users, "team": self.teams, "project": self.projects}
+    def put(self, kind: str, name: str, row: User | Team | Project | Alias | None) -> None:
+        """Set a `user`, `team`, `project` or `alias` by name, or delete it with None."""
+        of_kinds: dict[str, dict[str, Any]] = {
+            "user": self.users,
+            "team": self.teams,
+            "project": self.projects,
+            "alias": self.aliases,
+        }
         rows = of_kinds[kind]
         if row is None:
             rows.pop(name, None)
@@ -53,10 +66,7 @@ class Directory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """An access token without its secret: `digest` is the SHA-256 of its text, in hexadecimal digits.
-
-    Times are timezone-aware; None means never. `machine` names the machine whose hooks it is for, "" for any other token.
-    """
+    """An access token as a SHA-256 digest. Times are aware, None is never; `machine` is for hook tokens."""
 
     id: str
     digest: str

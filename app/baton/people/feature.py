@@ -1,36 +1,27 @@
-"""Builds users and tokens, and keeps them as they are in SQL."""
-
-from collections.abc import Callable
+"""Builds users and tokens, and keeps them in sync with SQL."""
 
 import msgspec
 
-from baton.kernel.kernel import Kernel
+from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.people.browser_sessions.service import BrowserSessions
 from baton.people.callers import CallerReader
 from baton.people.oidc.service import AccountSignIn
-from baton.people.terminal_codes import TerminalCodes
 from baton.people.tokens import Tokens
 from baton.people.users import Users
 
 
 class PeopleFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """Who belongs to the organisation, and how they prove it."""
+    """The organisation's members and their authentication."""
 
     users: Users
     tokens: Tokens
     callers: CallerReader
-    codes: TerminalCodes
     browsers: BrowserSessions
     accounts: AccountSignIn
 
 
-async def build(kernel: Kernel, show_code: Callable[[str], None] | None = None) -> PeopleFeature:
-    """Build the services and read the directory and the tokens; `show_code` writes to the server's own terminal.
-
-    Raises:
-        DatabaseUnavailable: The database is away.
-    """
-    codes = TerminalCodes(show_code)
+async def build(kernel: Kernel) -> PeopleFeature:
+    """Build the services, and load the directory and the tokens. Raise DatabaseUnavailable."""
     users = Users(kernel.database, kernel.changes, organisation=kernel.organisation, team=kernel.settings.team)
     tokens = Tokens(kernel.database, kernel.changes, users, organisation=kernel.organisation)
     browsers = BrowserSessions(
@@ -44,15 +35,15 @@ async def build(kernel: Kernel, show_code: Callable[[str], None] | None = None) 
     )
     provider = None
     if kernel.settings.oidc_issuer:
-        from baton.people.oidc.provider import Provider  # noqa: PLC0415 - authlib takes a quarter of a second
+        from baton.people.oidc.provider import OidcProvider  # noqa: PLC0415 - importing authlib takes a quarter of a second
 
-        provider = Provider(kernel.settings)
+        provider = OidcProvider(kernel.settings)
     accounts = AccountSignIn(
         kernel.database, users, browsers, kernel.settings, provider, organisation=kernel.organisation
     )
     await users.load()
     await tokens.load()
     await browsers.load()
-    kernel.run(tokens.run)
-    callers = CallerReader(kernel.settings, tokens, codes)
-    return PeopleFeature(users=users, tokens=tokens, callers=callers, codes=codes, browsers=browsers, accounts=accounts)
+    kernel.every(PeriodicTask("use of tokens", 5, lambda _: tokens.flush(), at_stop=True))
+    callers = CallerReader(kernel.settings, tokens)
+    return PeopleFeature(users=users, tokens=tokens, callers=callers, browsers=browsers, accounts=accounts)

@@ -1,12 +1,8 @@
-"""How often one user may call the endpoints that administer, start work or cost much. Hook calls are not limited.
-
-A route names its tiers: `@router.get("/decisions", dependencies=[EXPENSIVE])`. Each worker counts in its own memory, so
-that counting waits for nothing.
-"""
+"""Rate limits per user and worker, in memory. Hook calls are limited only without a valid token."""
 
 import math
 import time
-from typing import cast
+from typing import Any, cast
 
 from fastapi import Depends, Request
 from limits import RateLimitItemPerMinute
@@ -17,12 +13,14 @@ from baton.kernel.base.errors import RateLimited
 from baton.kernel.base.settings import Settings
 from baton.people.callers import CallerOf
 
+UNKNOWN_PER_MINUTE = 300  # calls per address with an invalid token: five a second, as of several agents
 
-class Limits:
-    """The tiers of one application, by user.
 
-    slowapi's decorator counts a request once, for the route as a whole, and only after its body was read. Ours counts
-    each tier of a route, before the body is read: it asks the counters that slowapi's `Limiter` offers as `limiter`.
+class RateLimits:
+    """The tiers of one application, by user: `dependencies=[EXPENSIVE]`.
+
+    slowapi's decorator counts a request once per route, after its body was read. Here each tier of a route counts,
+    before the body is read, through the counters of slowapi's `Limiter.limiter`.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -31,15 +29,12 @@ class Limits:
             "admin": settings.admin_per_minute,
             "expensive": settings.expensive_per_minute,
             "work": settings.rate_per_minute,
+            "unknown": UNKNOWN_PER_MINUTE,
         }
         self._tiers = {tier: RateLimitItemPerMinute(number) for tier, number in most.items() if number}
 
     def check(self, tier: str, who: str) -> None:
-        """Count a request of a user; a tier whose setting is 0 has no limit.
-
-        Raises:
-            RateLimited: The user has used up the tier for now.
-        """
+        """Count a request of a user. Raise RateLimited beyond the tier's limit; 0 means no limit."""
         limit = self._tiers.get(tier)
         if limit is None or self._counters.hit(limit, tier, who):
             return
@@ -50,33 +45,19 @@ class Limits:
         )
 
 
-async def _admin(request: Request, caller: CallerOf) -> None:
-    _check("admin", request, caller)
+def _tier(tier: str) -> Any:
+    async def check(request: Request, caller: CallerOf) -> None:
+        principal = caller.principal
+        cast("RateLimits", request.app.state.limits).check(tier, f"{principal.organisation}/{principal.user}")
 
-
-async def _expensive(request: Request, caller: CallerOf) -> None:
-    _check("expensive", request, caller)
-
-
-async def _work(request: Request, caller: CallerOf) -> None:
-    _check("work", request, caller)
+    return Depends(check)
 
 
 async def _sign_in(request: Request) -> None:
-    cast("Limits", request.app.state.limits).check("admin", f"sign-in from {get_remote_address(request)}")
+    cast("RateLimits", request.app.state.limits).check("admin", f"sign-in from {get_remote_address(request)}")
 
 
-def _check(tier: str, request: Request, caller: CallerOf) -> None:
-    principal = caller.principal
-    limits = cast("Limits", request.app.state.limits)
-    limits.check(tier, f"{principal.organisation}/{principal.user}")
-
-
-ADMIN = Depends(_admin)
-"""What changes shared state."""
-EXPENSIVE = Depends(_expensive)
-"""What reads or computes much: long lists, replays, exports."""
-WORK = Depends(_work)
-"""What agents do as often as they call tools: starts, delegations, and what becomes of them."""
-SIGN_IN = Depends(_sign_in)
-"""What somebody calls who is not known yet; counted by address."""
+ADMIN = _tier("admin")  # changes of shared state
+EXPENSIVE = _tier("expensive")  # expensive reads and computations: long lists, replays, exports
+WORK = _tier("work")  # requests as frequent as tool calls: starts, delegations and their results
+SIGN_IN = Depends(_sign_in)  # calls without identity, counted by address

@@ -1,24 +1,24 @@
-"""`/teams`, `/projects`: the teams, what each wants for itself and which projects it answers for."""
+"""`/teams`, `/projects`: teams, their settings and projects."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.http.etags import IfMatch, etag
-from baton.kernel.http.features import of
-from baton.people.callers import CallerOf
+from baton.kernel.base.storable import canonical
+from baton.kernel.http.fields import PROJECT
+from baton.kernel.http.paging import IfMatch, etag
+from baton.people.callers import CallerOf, UsersOf
 from baton.people.directory import Project, Team
 from baton.people.rate_limits import ADMIN
-from baton.people.users import Users, version_of
+from baton.people.users import require, version_of
 from baton.people.users_api import Name
 
 router = APIRouter(tags=["users"])
-UsersOf = Annotated[Users, Depends(of(Users))]
 
 
 class TeamBody(BaseModel):
-    """A team to add."""
+    """A new team."""
 
     model_config = ConfigDict(
         extra="forbid", str_max_length=1_000, json_schema_extra={"examples": [{"reason": "a new team"}]}
@@ -28,7 +28,7 @@ class TeamBody(BaseModel):
 
 
 class TeamSettingsBody(BaseModel):
-    """What a team wants for itself."""
+    """A team's settings."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -36,14 +36,12 @@ class TeamSettingsBody(BaseModel):
         json_schema_extra={"examples": [{"keep_prompts": True, "reason": "agreed with the works council"}]},
     )
 
-    keep_prompts: bool = Field(
-        description="Keep what the team's people and agents ask for with the decisions, secrets masked."
-    )
+    keep_prompts: bool = Field(description="Store the team's prompts with the decisions, secrets masked.")
     reason: str = ""
 
 
 class TeamModel(BaseModel):
-    """A team, and what it wants for itself."""
+    """A team and its settings."""
 
     name: str
     keep_prompts: bool
@@ -56,7 +54,7 @@ class TeamsModel(BaseModel):
 
 
 class ProjectBody(BaseModel):
-    """A project, and the team that answers for it."""
+    """A project and its responsible team."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -66,9 +64,32 @@ class ProjectBody(BaseModel):
         },
     )
 
-    name: str = Field(min_length=1)
+    name: Annotated[str, PROJECT] = Field(min_length=1)
     team: str = Field(min_length=1, max_length=200)
     reason: str = ""
+
+
+class AliasBody(BaseModel):
+    """An alias of a project."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=1_000,
+        json_schema_extra={
+            "examples": [{"name": "mirror.acme.example/shop", "project": "github.com/acme/shop", "reason": "a mirror"}]
+        },
+    )
+
+    name: str = Field(min_length=1)
+    project: str = Field(min_length=1)
+    reason: str = ""
+
+
+class AliasModel(BaseModel):
+    """An alias of a project."""
+
+    name: str
+    project: str
 
 
 class ProjectModel(BaseModel):
@@ -79,15 +100,16 @@ class ProjectModel(BaseModel):
 
 
 class ListedProjectModel(ProjectModel):
-    """A project, and what `PUT /projects` takes in `If-Match`."""
+    """A project, with its `If-Match` value for `PUT /projects`."""
 
     etag: str
 
 
 class ProjectsModel(BaseModel):
-    """All projects that a team answers for, by name."""
+    """All projects with a team, by name, and all aliases."""
 
     items: list[ListedProjectModel]
+    aliases: list[AliasModel]
 
 
 @router.get("/teams", operation_id="list_teams")
@@ -99,26 +121,21 @@ async def list_teams(caller: CallerOf, users: UsersOf) -> TeamsModel:
 
 @router.get("/teams/{name}", operation_id="get_team")
 async def get_team(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> TeamModel:
-    """Show a team, and what it wants for itself."""
+    """Show a team and its settings."""
     return _team(response, users.team(caller.principal, name))
 
 
 @router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
 async def put_team(caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamBody) -> TeamModel:
-    """Add a team; one that is there stays as it is."""
+    """Add a team. An existing one is unchanged."""
     return _team(response, await users.put_team(caller.principal, name, body.reason))
 
 
 @router.put("/teams/{name}/settings", operation_id="put_team_settings", dependencies=[ADMIN])
 async def put_team_settings(
-    caller: CallerOf,
-    users: UsersOf,
-    response: Response,
-    name: Name,
-    body: TeamSettingsBody,
-    if_match: IfMatch = None,
+    caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamSettingsBody, if_match: IfMatch = None
 ) -> TeamModel:
-    """Set what a team wants for itself, as its lead or an admin; `If-Match` may name the `ETag` of the team."""
+    """Change a team's settings, as its lead or an admin. `If-Match` may be the `ETag` of the team."""
     team = await users.set_up_team(
         caller.principal, name, keep_prompts=body.keep_prompts, if_match=if_match, reason=body.reason
     )
@@ -132,10 +149,11 @@ def _team(response: Response, team: Team) -> TeamModel:
 
 @router.get("/projects", operation_id="list_projects")
 async def list_projects(caller: CallerOf, users: UsersOf) -> ProjectsModel:
-    """List the projects that a team answers for."""
+    """List the projects with a team, and all aliases."""
     projects = users.projects(caller.principal)
     return ProjectsModel(
-        items=[ListedProjectModel(name=one.name, team=one.team, etag=etag(version_of(one))) for one in projects]
+        items=[ListedProjectModel(name=one.name, team=one.team, etag=etag(version_of(one))) for one in projects],
+        aliases=[AliasModel.model_validate(one, from_attributes=True) for one in users.aliases(caller.principal)],
     )
 
 
@@ -143,8 +161,32 @@ async def list_projects(caller: CallerOf, users: UsersOf) -> ProjectsModel:
 async def put_project(
     caller: CallerOf, users: UsersOf, response: Response, body: ProjectBody, if_match: IfMatch = None
 ) -> ProjectModel:
-    """Set which team answers for a project; `If-Match` may name the `etag` of `GET /projects`."""
+    """Set a project's team. `If-Match` may be the `etag` of `GET /projects`."""
     project = Project(name=body.name, team=body.team)
     await users.put_project(caller.principal, project, if_match=if_match, reason=body.reason)
     response.headers["ETag"] = etag(version_of(project))
     return ProjectModel(name=body.name, team=body.team)
+
+
+@router.put("/projects/aliases", operation_id="put_project_alias", dependencies=[ADMIN])
+async def put_project_alias(caller: CallerOf, users: UsersOf, body: AliasBody) -> AliasModel:
+    """Make a name an alias of a project: its mode, policies and team apply.
+
+    Sessions adopt it with their next call. Settings of the alias itself are suspended meanwhile.
+    """
+    require(caller.principal, "projects.write")
+    await users.check_known(caller, "project", canonical(body.project))
+    alias = await users.put_alias(caller.principal, body.name, body.project, body.reason)
+    return AliasModel.model_validate(alias, from_attributes=True)
+
+
+@router.delete("/projects/aliases", operation_id="delete_project_alias", status_code=204, dependencies=[ADMIN])
+async def delete_project_alias(
+    caller: CallerOf,
+    users: UsersOf,
+    name: Annotated[str, Query(max_length=1_000, description="The alias.")],
+    reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
+) -> Response:
+    """Remove an alias. Its name is a separate project again."""
+    await users.remove_alias(caller.principal, name, reason)
+    return Response(status_code=204)

@@ -1,6 +1,5 @@
-"""Tokens: made, checked, listed, revoked. Checking is a look-up in memory; no secret is kept anywhere."""
+"""Creates, checks, lists and revokes tokens. Checks read memory; secrets are never stored."""
 
-import asyncio
 import hmac
 import re
 import secrets
@@ -10,28 +9,23 @@ from hashlib import sha256
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailable, Unauthenticated
-from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Conflict, Invalid, NotFound, Unauthenticated
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.changes.announce import Changes
 from baton.people.directory import Token, User
-from baton.people.permissions import ROLES, Role, covers, require
 from baton.people.stores import tokens as store
-from baton.people.users import Users, check_name
+from baton.people.users import ROLES, Role, Users, check_name, covers, require
+from baton.rules.call.call import Principal
 
 KIND = "tokens"
-MOST_HOOK_TOKENS = 20
-"""Live tokens of role `hook` of one user: one for each of their machines."""
-FLUSH_S = 5.0
-"""How often it goes to the database which tokens were used, in seconds."""
+MOST_HOOK_TOKENS = 20  # maximum number of live `hook` tokens per user, one per machine
 
 _SHAPE = re.compile(r"baton_([0-9a-f]{12})_[0-9a-f]{64}")
 _MEND = "ask an admin for a new one (`baton token create`) and set BATON_TOKEN to it"
 
 
 class Tokens:
-    """All tokens of the organisation, by the public part of each; what is compared is the digest of the whole."""
+    """The organisation's tokens, by their public part. Checks compare the digest of the whole."""
 
     def __init__(
         self,
@@ -53,12 +47,12 @@ class Tokens:
         changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
-        """Read all tokens from SQL. Raise DatabaseUnavailable."""
+        """Load all tokens from SQL. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
 
     async def load_some(self, ids: list[str]) -> None:
-        """Read the tokens of these ids again. Raise DatabaseUnavailable."""
+        """Reload the tokens of some ids. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             found = {token.id: token for token in await store.load_some(self._database, self._organisation, ids)}
             for token_id in ids:
@@ -66,16 +60,11 @@ class Tokens:
             self._known |= found
 
     def also(self, prefix: str, check: Callable[[str], Principal]) -> None:
-        """Register who checks tokens of another kind, which begin with a prefix."""
+        """Register the check of another kind of token, by its prefix."""
         self._others[prefix] = check
 
     def check(self, text: str) -> Principal:
-        """Return whom a token speaks for.
-
-        Raises:
-            Unauthenticated: It is none, unknown, revoked, expired, or its user is disabled; with the id of a token
-                that is known.
-        """
+        """Return a token's principal. Raise Unauthenticated, with the id of a known token."""
         shape = _SHAPE.fullmatch(text)
         token = self._known.get(shape[1]) if shape else None
         if shape is None:
@@ -83,27 +72,23 @@ class Tokens:
                 if text.startswith(prefix):
                     return check(text)
         if token is None or not hmac.compare_digest(token.digest, digest_of(text)):
-            raise Unauthenticated(f"no such token; {_MEND}" if text else f"no token was sent; {_MEND}")
+            raise Unauthenticated(f"unknown token; {_MEND}" if text else f"no token was sent; {_MEND}")
         return self._principal(token)
 
     def id_of(self, text: str) -> str:
-        """Return the id of a token of this kind, by its text; "" for any other text."""
+        """Return the id of a known token of this kind, or ""."""
         shape = _SHAPE.fullmatch(text)
         return shape[1] if shape and shape[1] in self._known else ""
 
     def principal(self, token_id: str) -> Principal:
-        """Return whom a token speaks for that was checked before, when something was made from it.
-
-        Raises:
-            Unauthenticated: It is not known any more, revoked, expired, or its user is disabled.
-        """
+        """Return the principal of an already checked token. Raise Unauthenticated if it is no longer valid."""
         token = self._known.get(token_id)
         if token is None:
-            raise Unauthenticated(f"token `{token_id}` is gone; {_MEND}", token_id=token_id)
+            raise Unauthenticated(f"token `{token_id}` no longer exists; {_MEND}", token_id=token_id)
         return self._principal(token)
 
     def is_good(self, token_id: str) -> bool:
-        """Return whether a token would be taken; asking does not count as using it."""
+        """Return whether a token is valid. This does not count as use."""
         token = self._known.get(token_id)
         return token is not None and not self._refusal(token)
 
@@ -116,14 +101,13 @@ class Tokens:
         return principal_of(self._organisation, user, token)
 
     def _refusal(self, token: Token) -> str:
-        """Return why a token is refused, "" for a good one."""
         user = self._users.find(token.user)
         if token.revoked_at is not None:
             return "was revoked"
         if token.expires_at is not None and token.expires_at <= self._now():
             return f"expired at {token.expires_at.isoformat(timespec='seconds')}"
         if user is None or user.disabled_at is not None:
-            return "belongs to a user who is disabled"
+            return "belongs to a disabled user"
         return ""
 
     async def create(
@@ -136,13 +120,7 @@ class Tokens:
         expires_at: datetime | None = None,
         reason: str = "",
     ) -> tuple[Token, str]:
-        """Make a token for a user, who is entered in the directory where they are not; give it and its text.
-
-        Raises:
-            Forbidden: The role may not.
-            Invalid: Naming the field.
-            StoreUnavailable: The database is away; nothing was changed.
-        """
+        """Create a token and, if unknown, its user. Return both forms. Raise Forbidden, Invalid or StoreUnavailable."""
         require(principal, "tokens.create")
         check_name("user", user)
         if team:
@@ -166,21 +144,14 @@ class Tokens:
         return token, text
 
     async def create_for_hooks(self, principal: Principal, machine: str) -> tuple[Token, str]:
-        """Make a token of role `hook` for the principal's own machine; return it and its text.
-
-        Raises:
-            Forbidden: The role has no agents.
-            PersonRequired: The request has the credential of hooks and agents.
-            Conflict: The principal has as many as they may have.
-            StoreUnavailable: The database is away; nothing was changed.
-        """
+        """Create a machine's `hook` token. Raise Forbidden, PersonRequired, Conflict (too many) or StoreUnavailable."""
         require(principal, "tokens.hook")
         now = self._now()
         token, text = made(principal.user, "hook", created_by=principal.user, now=now, expires_at=None, machine=machine)
         async with self._changes.write(KIND, principal, "token.create") as change:
-            if await store.live_hooks(change.connection, self._organisation, principal.user, now) >= MOST_HOOK_TOKENS:
+            if await store.live(change.connection, self._organisation, "hook", now, principal.user) >= MOST_HOOK_TOKENS:
                 raise Conflict(
-                    f"you have {MOST_HOOK_TOKENS} tokens for hooks; revoke one that is not used any more"
+                    f"you have {MOST_HOOK_TOKENS} tokens for hooks; revoke an unused one"
                     " (`baton token list`, `baton token revoke`)"
                 )
             if self._users.find(principal.user) is None:
@@ -190,27 +161,16 @@ class Tokens:
             await change.audit(token.id, after=shown(token, principal.team), reason=f"for the hooks of {machine}")
         return token, text
 
-    async def find(self, principal: Principal, *, user: str = "") -> list[Token]:
-        """List the tokens that a principal may see, the newest first.
-
-        Raises:
-            StoreUnavailable: The database is away.
-        """
+    async def list_tokens(self, principal: Principal, *, user: str = "") -> list[Token]:
+        """List the tokens visible to a principal, newest first. Raise StoreUnavailable."""
         require(principal, "tokens.read")
         await self.flush()
-        try:
+        with StoreErrors("tokens cannot be read now; try again"):
             tokens = await store.load_all(self._database, self._organisation)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("tokens cannot be read now; try again") from None
         return [token for token in tokens if user in {"", token.user} and self._covers(principal, "tokens.read", token)]
 
     async def revoke(self, principal: Principal, token_id: str, reason: str = "") -> None:
-        """Refuse a token from now on; revoking it again changes nothing.
-
-        Raises:
-            NotFound: There is none that the principal may revoke.
-            StoreUnavailable: The database is away; nothing was changed.
-        """
+        """Revoke a token, idempotently. Raise NotFound or StoreUnavailable."""
         require(principal, "tokens.revoke")
         token = self._known.get(token_id)
         if token is None or not self._covers(principal, "tokens.revoke", token):
@@ -222,10 +182,7 @@ class Tokens:
             await store.revoke(change.connection, self._organisation, token_id, now)
             await change.concerns([token_id])
             await change.audit(
-                token_id,
-                before=shown(token, self.team_of(token)),
-                after={"revoked_at": now.isoformat()},
-                reason=reason,
+                token_id, before=shown(token, self.team_of(token)), after={"revoked_at": now.isoformat()}, reason=reason
             )
 
     def team_of(self, token: Token) -> str:
@@ -233,25 +190,19 @@ class Tokens:
         return self._users.team_of(token.user)
 
     async def flush(self) -> None:
-        """Bring to SQL which tokens were used; while the database is away it stays."""
+        """Store last-use times. Keep them while the database is unavailable."""
         used, self._used = self._used, {}
         try:
             await store.note_used(self._database, self._organisation, used)
         except DatabaseUnavailable:
             self._used = used | self._used
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Flush every few seconds, and once more when told to stop."""
-        while not stop.is_set():
-            await pause(stop, FLUSH_S)
-            await self.flush()
-
     def _covers(self, principal: Principal, action: str, token: Token) -> bool:
         return covers(principal, action, user=token.user, team=self.team_of(token))
 
 
 def principal_of(organisation: str, user: User, token: Token) -> Principal:
-    """Return whom a token speaks for; one of role `hook` speaks for its user's agents."""
+    """Return a token's principal. A `hook` token represents its user's agents."""
     is_agent = token.role == "hook"
     role = "developer" if is_agent else token.role
     return Principal(organisation=organisation, team=user.team, user=user.name, role=role, agent=is_agent)
@@ -260,7 +211,7 @@ def principal_of(organisation: str, user: User, token: Token) -> Principal:
 def made(
     user: str, role: str, *, created_by: str, now: datetime, expires_at: datetime | None, machine: str = ""
 ) -> tuple[Token, str]:
-    """Make a token; give what is kept of it, and its text, which nobody keeps."""
+    """Create a token. Return its stored form, and its text (not stored)."""
     token_id = secrets.token_hex(6)
     text = f"baton_{token_id}_{secrets.token_hex(32)}"
     token = Token(
@@ -277,11 +228,11 @@ def made(
 
 
 def digest_of(text: str) -> str:
-    """Return what is kept of a token's text."""
+    """Return the stored digest of a token's text."""
     return sha256(text.encode()).hexdigest()
 
 
 def shown(token: Token, team: str) -> dict[str, object]:
-    """Show a token, with the team of its user, as the audit log does."""
+    """Return a token with its user's team, as audited."""
     fields: dict[str, object] = msgspec.to_builtins(token) | {"team": team}
     return {name: value for name, value in fields.items() if name != "digest" and value not in (None, "")}

@@ -1,4 +1,4 @@
-"""`POST|GET /tokens`, `DELETE /tokens/{id}`: who may speak to this server. A token's text is in one answer only."""
+"""`POST|GET /tokens`, `DELETE /tokens/{id}`: access tokens. A token's text is shown once."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -7,13 +7,13 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.fields import Moment
 from baton.kernel.http.paging import Cursor, Limit, after, page
 from baton.people.callers import CallerOf
 from baton.people.directory import Token
-from baton.people.permissions import Role
 from baton.people.rate_limits import ADMIN
 from baton.people.tokens import Tokens
+from baton.people.users import Role
 
 router = APIRouter(tags=["tokens"])
 TokensOf = Annotated[Tokens, Depends(of(Tokens))]
@@ -21,7 +21,7 @@ Text = Annotated[str, Query(max_length=1_000)]
 
 
 class TokenBody(BaseModel):
-    """A token to make."""
+    """A token to create."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -39,12 +39,10 @@ class TokenBody(BaseModel):
         },
     )
 
-    user: str = Field(min_length=1, description="Whom it speaks for; entered in the directory where unknown.")
+    user: str = Field(min_length=1, description="Its user, added to the directory if unknown.")
     role: Role = "developer"
-    team: str = Field(
-        "", description="The team of a user who is not in the directory yet, one of `GET /teams`; your own when absent."
-    )
-    expires_at: Moment | None = Field(None, description="From when it is refused; never when absent.")
+    team: str = Field("", description="A new user's team, one of `GET /teams`. Default: your own.")
+    expires_at: Moment | None = Field(None, description="Its expiry. Default: never.")
     reason: str = Field("", description="Why; it is kept in the audit log.")
 
 
@@ -60,11 +58,11 @@ class TokenModel(BaseModel):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
-    machine: str | None = Field(None, description="The machine whose hooks it is for; absent for other tokens.")
+    machine: str | None = Field(None, description="The machine of a hook token; absent for other tokens.")
 
     @classmethod
-    def of(cls, token: Token, team: str) -> "TokenModel":
-        """Show a token, with the team of its user."""
+    def build(cls, token: Token, team: str) -> "TokenModel":
+        """Convert a token, with its user's team."""
         fields = {name: getattr(token, name) for name in cls.model_fields if name != "team"} | {
             "machine": token.machine or None
         }
@@ -76,18 +74,18 @@ class HookTokenBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"machine": "ada-laptop"}]})
 
-    machine: str = Field(min_length=1, max_length=200, description="The machine's name, to tell your tokens apart.")
+    machine: str = Field(min_length=1, max_length=200, description="The machine's name, to distinguish your tokens.")
 
 
 class NewTokenModel(BaseModel):
-    """A token that was just made: `text` is shown here and nowhere else."""
+    """A new token. `text` is shown only here."""
 
     token: TokenModel
     text: str
 
 
 class TokensModel(BaseModel):
-    """Tokens, the newest first; `next_cursor` is absent on the last page."""
+    """Tokens, newest first. `next_cursor` is absent on the last page."""
 
     items: list[TokenModel]
     next_cursor: str | None = None
@@ -97,17 +95,12 @@ class TokensModel(BaseModel):
     "/tokens", operation_id="create_token", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
 )
 async def create_token(caller: CallerOf, tokens: TokensOf, response: Response, body: TokenBody) -> NewTokenModel:
-    """Make a token; its text is in this answer and never again."""
+    """Create a token. Its text is shown only in this response."""
     token, text = await tokens.create(
-        caller.principal,
-        user=body.user,
-        role=body.role,
-        team=body.team,
-        expires_at=body.expires_at,
-        reason=body.reason,
+        caller.principal, user=body.user, role=body.role, team=body.team, expires_at=body.expires_at, reason=body.reason
     )
     response.headers["Cache-Control"] = "no-store"
-    return NewTokenModel(token=TokenModel.of(token, tokens.team_of(token)), text=text)
+    return NewTokenModel(token=TokenModel.build(token, tokens.team_of(token)), text=text)
 
 
 @router.post(
@@ -120,35 +113,32 @@ async def create_token(caller: CallerOf, tokens: TokensOf, response: Response, b
 async def create_hook_token(
     caller: CallerOf, tokens: TokensOf, response: Response, body: HookTokenBody
 ) -> NewTokenModel:
-    """Make a token of role `hook` for yourself, which posts a machine's events and weakens nothing."""
+    """Create a `hook` token for yourself: it posts a machine's events and cannot weaken rules."""
     token, text = await tokens.create_for_hooks(caller.principal, body.machine)
     response.headers["Cache-Control"] = "no-store"
-    return NewTokenModel(token=TokenModel.of(token, tokens.team_of(token)), text=text)
+    return NewTokenModel(token=TokenModel.build(token, tokens.team_of(token)), text=text)
 
 
 @router.get("/tokens", operation_id="list_tokens", response_model_exclude_none=True)
 async def list_tokens(
-    caller: CallerOf,
-    tokens: TokensOf,
-    user: Text = "",
-    cursor: Cursor = "",
-    limit: Limit = 50,
+    caller: CallerOf, tokens: TokensOf, user: Text = "", cursor: Cursor = "", limit: Limit = 50
 ) -> TokensModel:
-    """List tokens, also revoked and expired ones, and when each was last used."""
-    found = await tokens.find(caller.principal, user=user)
+    """List tokens with their last use, including revoked and expired ones."""
+    found = await tokens.list_tokens(caller.principal, user=user)
     last = after(cursor, 2)
     rest = [token for token in found if not cursor or _place(token) < last]
     items, next_cursor = page(rest[: limit + 1], limit, _place)
-    return TokensModel(items=[TokenModel.of(token, tokens.team_of(token)) for token in items], next_cursor=next_cursor)
+    return TokensModel(
+        items=[TokenModel.build(token, tokens.team_of(token)) for token in items], next_cursor=next_cursor
+    )
 
 
 def _place(token: Token) -> tuple[str, str]:
-    """Return where a token stands in the list."""
     return (token.created_at.astimezone(UTC).isoformat(timespec="microseconds"), token.id)
 
 
 @router.delete("/tokens/{token_id}", operation_id="revoke_token", status_code=204, dependencies=[ADMIN])
 async def revoke_token(caller: CallerOf, tokens: TokensOf, token_id: str, reason: Text = "") -> Response:
-    """Refuse a token from now on, on every server within a second."""
+    """Revoke a token, on every server within a second."""
     await tokens.revoke(caller.principal, token_id, reason)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""`/users`: who belongs where, and what is kept about a person."""
+"""`/users`: the organisation's users."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.kernel.http.paging import Cursor, IfMatch, Limit, Text, after, etag, page
 from baton.people.callers import CallerOf
 from baton.people.directory import User
 from baton.people.rate_limits import ADMIN
@@ -27,12 +26,12 @@ class UserModel(BaseModel):
     team: str
     created_at: datetime
     disabled_at: datetime | None = None
-    role: str = Field(description="Their role when they sign in with their company's account; a token has its own.")
-    account: str | None = Field(None, description="The account that signs them in: its issuer and its subject there.")
+    role: str = Field(description="Their role with their company's account; tokens have their own.")
+    account: str | None = Field(None, description="Their account: issuer and subject.")
 
     @classmethod
-    def of(cls, user: User) -> "UserModel":
-        """Show a user as the API does."""
+    def build(cls, user: User) -> "UserModel":
+        """Convert a user."""
         return cls(
             name=user.name,
             team=user.team,
@@ -44,7 +43,7 @@ class UserModel(BaseModel):
 
 
 class UserBody(BaseModel):
-    """What holds for a user."""
+    """Changes to a user."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -53,24 +52,20 @@ class UserBody(BaseModel):
     )
 
     team: str = Field(
-        "",
-        max_length=200,
-        description="Their team, one of `GET /teams`; when absent it stays, or is the server's default.",
+        "", max_length=200, description="Their team, one of `GET /teams`. Default: unchanged, or the server's default."
     )
-    disabled: bool | None = Field(None, description="Whether their tokens are refused; when absent it stays.")
+    disabled: bool | None = Field(None, description="Whether their tokens are refused. Default: unchanged.")
     role: Literal["", "developer", "lead", "admin", "auditor"] = Field(
-        "",
-        description="Their role when they sign in with their company's account; when absent it stays, or is `developer`.",
+        "", description="Their role with their company's account. Default: unchanged, or `developer`."
     )
     forget_account: bool = Field(
-        default=False,
-        description="Sign out the account that signs them in now; the next one of their name that signs in is theirs.",
+        default=False, description="Unbind their account and sign it out. The next account of their name is bound."
     )
     reason: str = ""
 
 
 class UsersModel(BaseModel):
-    """The users that you may see, by name; `next_cursor` is absent on the last page."""
+    """The users visible to you, by name. `next_cursor` is absent on the last page."""
 
     items: list[UserModel]
     next_cursor: str | None = None
@@ -80,11 +75,11 @@ class UsersModel(BaseModel):
 async def list_users(
     caller: CallerOf, users: UsersOf, team: Text = "", cursor: Cursor = "", limit: Limit = 50
 ) -> UsersModel:
-    """List the users: yourself, your team's as its lead, or all."""
+    """List users: yourself, your team's as its lead, or all."""
     (last,) = after(cursor)
     found = [user for user in users.visible(caller.principal) if user.name > last and team in {"", user.team}]
     items, next_cursor = page(found[: limit + 1], limit, lambda user: (user.name,))
-    return UsersModel(items=[UserModel.of(user) for user in items], next_cursor=next_cursor)
+    return UsersModel(items=[UserModel.build(user) for user in items], next_cursor=next_cursor)
 
 
 @router.get("/users/{name}", operation_id="get_user", response_model_exclude_none=True)
@@ -92,14 +87,14 @@ async def get_user(caller: CallerOf, users: UsersOf, response: Response, name: N
     """Show a user."""
     user = users.get(caller.principal, name)
     response.headers["ETag"] = etag(version_of(user))
-    return UserModel.of(user)
+    return UserModel.build(user)
 
 
 @router.put("/users/{name}", operation_id="put_user", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_user(
     caller: CallerOf, users: UsersOf, response: Response, name: Name, body: UserBody, if_match: IfMatch = None
 ) -> UserModel:
-    """Enter a user, move them to a team, disable or enable them; `If-Match` may name the `ETag` of the user."""
+    """Create or change a user. `If-Match` may be the `ETag` of the user."""
     user = await users.put_user(
         caller.principal,
         name,
@@ -111,11 +106,11 @@ async def put_user(
         reason=body.reason,
     )
     response.headers["ETag"] = etag(version_of(user))
-    return UserModel.of(user)
+    return UserModel.build(user)
 
 
 @router.delete("/users/{name}", operation_id="delete_user", status_code=204, dependencies=[ADMIN])
 async def delete_user(caller: CallerOf, users: UsersOf, name: Name, reason: Reason = "") -> Response:
-    """Remove a user from the directory: their tokens are refused. What is kept about them stays until deleted."""
+    """Remove a user from the directory: their tokens are refused. Stored data about them remains."""
     await users.remove_user(caller.principal, name, reason)
     return Response(status_code=204)

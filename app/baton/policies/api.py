@@ -1,13 +1,48 @@
-"""`GET /policies`: the active policy set, and what keeps a newer one from becoming active."""
+"""`GET /policies`: the active policy set, and the problems of a newer one."""
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import PROJECT, Shown
+from baton.lib.text.yaml_lines import Fault
 from baton.people.callers import AUTHENTICATED, CallerOf
-from baton.policies.bodies import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
 from baton.policies.in_force import Policies
+
+
+class RuleModel(BaseModel):
+    """A rule of the active set."""
+
+    id: str
+    description: str
+    decision: str
+    modes: list[str]
+    enabled: bool
+    shadow: bool = Field(description="It is evaluated and recorded, without effect.")
+    locked: bool = Field(description="Uploaded layers may only tighten it.")
+    lock: str = Field(description="Its lock in config.yaml: an id or a pattern; empty without one.")
+    unlocked: str = Field(description="The unlock that applies to you: person, end and reason; empty without one.")
+
+
+class RevisionModel(BaseModel):
+    """A formerly or currently active policy revision."""
+
+    revision: str
+    first_at: datetime
+    activated_at: datetime
+
+
+class PoliciesModel(BaseModel):
+    """The active policy set."""
+
+    revision: str
+    loaded_at: datetime
+    rules: list[RuleModel]
+    problems: list[Shown[Fault]]
+
 
 router = APIRouter(tags=["policies"], dependencies=[AUTHENTICATED])
 PoliciesOf = Annotated[Policies, Depends(of(Policies))]
@@ -15,9 +50,9 @@ PoliciesOf = Annotated[Policies, Depends(of(Policies))]
 
 @router.get("/policies", operation_id="get_policies")
 async def get_policies(
-    caller: CallerOf, policies: PoliciesOf, project: Annotated[str, Query(max_length=1_024)] = ""
+    caller: CallerOf, policies: PoliciesOf, project: Annotated[str, Query(max_length=1_024), PROJECT] = ""
 ) -> PoliciesModel:
-    """Show the revision and the rules that hold for you in a project, with the layers of your team and your own."""
+    """Show your revision and rules in a project, with your team's and your own layers."""
     status = policies.status
     in_force = await policies.prepare(caller.principal, project or caller.project, wait_s=None)
     locks = in_force.policies.locks
@@ -38,20 +73,17 @@ async def get_policies(
             )
             for rule in in_force.policies.rules
         ],
-        problems=[PolicyProblemModel.of(one) for one in policies.problems_for(caller.principal)],
+        problems=list(policies.problems_for(caller.principal)),
     )
 
 
 @router.get("/policies/revisions", operation_id="list_policy_revisions")
 async def list_policy_revisions(policies: PoliciesOf) -> list[RevisionModel]:
-    """List the revisions that were active, the latest first."""
-    return [
-        RevisionModel(revision=one.revision, first_at=one.first_at, activated_at=one.activated_at)
-        for one in await policies.history()
-    ]
+    """List the active revisions, latest first."""
+    return [RevisionModel.model_validate(one, from_attributes=True) for one in await policies.history()]
 
 
 @router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")
 async def get_policy_revision(caller: CallerOf, policies: PoliciesOf, revision: str) -> dict[str, str]:
-    """Return the texts of a revision by path; those of a layer come as `tier/name:path`."""
+    """Return the files of a revision by path; a layer's as `tier/name:path`."""
     return await policies.texts(caller.principal, revision)

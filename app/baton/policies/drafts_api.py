@@ -1,23 +1,22 @@
-"""`/policies/schema` and `/policies/test`: what an editor of policies needs while somebody types."""
+"""`/policies/schema` and `/policies/test`: support for policy editors."""
 
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from baton.engine.policy.load import LayerTrial
-from baton.engine.policy.rules.files import shown
-from baton.engine.policy.schema import json_schema
-from baton.kernel.http.features import of
+from baton.kernel.http.fields import Shown
+from baton.lib.text.yaml_lines import Fault
 from baton.people.callers import AUTHENTICATED, CallerOf
 from baton.people.rate_limits import WORK
-from baton.policies.bodies import PolicyProblemModel
-from baton.policies.layers import PolicyLayers, place
-from baton.policies.layers_api import ValidateBody
+from baton.policies.layers import place
+from baton.policies.layers_api import PolicyLayersOf, ValidateBody
+from baton.rules.policy.load import LayerTrial
+from baton.rules.policy.rules.files import shown
+from baton.rules.policy.rules.model import json_schema
 
 router = APIRouter(tags=["policies"], dependencies=[AUTHENTICATED])
-PolicyLayersOf = Annotated[PolicyLayers, Depends(of(PolicyLayers))]
 
 
 class PolicySchemasModel(BaseModel):
@@ -29,7 +28,7 @@ class PolicySchemasModel(BaseModel):
 
 
 class RuleTestResultModel(BaseModel):
-    """What became of one test of a rule; `failure` is absent for one that passes."""
+    """The result of one rule test. `failure` is absent if it passed."""
 
     file: str
     line: int
@@ -42,23 +41,23 @@ class RuleTestResultModel(BaseModel):
 
 
 class PolicyTestModel(BaseModel):
-    """What became of a layer's tests. `accepted`: the layer could be uploaded as it is; otherwise `problems` says why not.
+    """The results of a layer's tests. `accepted`: the layer can be uploaded; otherwise see `problems`.
 
-    Where a file cannot be read no test is run, and `revision` is absent.
+    If a file cannot be parsed, no test runs and `revision` is absent.
     """
 
     accepted: bool
     revision: str | None = None
     rules: int
-    problems: list[PolicyProblemModel]
+    problems: list[Shown[Fault]]
     tests: list[RuleTestResultModel]
     changes: dict[str, str] = Field(
-        description="What changes in the active version, where you may read it: a unified diff of each file."
+        description="A unified diff per file against the active version, if you may read it."
     )
 
     @classmethod
-    def of(cls, trial: LayerTrial, changes: dict[str, str]) -> "PolicyTestModel":
-        """Show a trial as the API does: files by their paths in the layer."""
+    def build(cls, trial: LayerTrial, changes: dict[str, str]) -> "PolicyTestModel":
+        """Convert a trial, with paths relative to the layer."""
         tests = [
             RuleTestResultModel(
                 file=_path(source),
@@ -77,7 +76,7 @@ class PolicyTestModel(BaseModel):
             revision=trial.policies.revision if trial.policies is not None else None,
             rules=len(trial.policies.rules) if trial.policies is not None else 0,
             problems=[
-                PolicyProblemModel(file=_path(one.file), line=one.line, text=one.text) for one in shown(trial.problems)
+                Shown[Fault](file=_path(one.file), line=one.line, text=one.text) for one in shown(trial.problems)
             ],
             tests=tests,
             changes=changes,
@@ -85,7 +84,6 @@ class PolicyTestModel(BaseModel):
 
 
 def _path(source: str) -> str:
-    """Return the path in its layer of a file of which the source is given."""
     return source.rpartition(":")[2]
 
 
@@ -96,19 +94,13 @@ def _schemas() -> PolicySchemasModel:
 
 @router.get("/policies/schema", operation_id="get_policy_schema")
 async def get_policy_schema() -> PolicySchemasModel:
-    """Return the JSON Schema of each kind of policy file, for editors: of rules, of `config.yaml`, of `agents/*.yaml`.
-
-    Loading checks more than a schema can say; `POST /policies/test` says all of it.
-    """
+    """Return the JSON Schema of policy files, for editors. `POST /policies/test` checks more."""
     return _schemas()
 
 
 @router.post("/policies/test", operation_id="test_policies", response_model_exclude_none=True, dependencies=[WORK])
 async def test_policies(caller: CallerOf, layers: PolicyLayersOf, body: ValidateBody) -> PolicyTestModel:
-    """Run the tests of a layer that is being written, over what is active now; nothing is stored.
-
-    What is wrong with it is part of the answer: problems by file and line, and every test with what became of it.
-    """
+    """Test a draft layer on top of the active ones, without storing it. Return all problems and test results."""
     where = place(caller.principal, body.tier, body.name, caller.project)
     trial = await layers.test(where, body.files)
-    return PolicyTestModel.of(trial, await layers.changes(caller.principal, where, body.files))
+    return PolicyTestModel.build(trial, await layers.changes(caller.principal, where, body.files))

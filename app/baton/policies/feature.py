@@ -1,8 +1,8 @@
-"""Builds the policy sets in force and their layers, and keeps them as they are on disk and in SQL."""
+"""Builds the effective policy sets and their layers, and keeps them in sync with disk and SQL."""
 
 import msgspec
 
-from baton.kernel.kernel import Kernel
+from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.people.users import Users
 from baton.policies.agent_tables import AgentTables
 from baton.policies.in_force import KIND, Policies
@@ -12,7 +12,7 @@ from baton.shared import policy_folders
 
 
 class PoliciesFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules that hold, and the layers that they come from."""
+    """The effective rules and their layers."""
 
     policies: Policies
     layers: PolicyLayers
@@ -21,12 +21,12 @@ class PoliciesFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def build(kernel: Kernel, users: Users) -> PoliciesFeature:
-    """Read and compile all policies. Raise PolicyProblems and DatabaseUnavailable."""
+    """Load and compile all policies. Raise PolicyProblems or DatabaseUnavailable."""
     policies = Policies(policy_folders.shipped(), kernel.settings.policies, kernel.database, kernel.organisation)
     await policies.load_layers()
     kernel.changes.on(KIND, policies.load_layers, policies.load_some)
     kernel.run(policies.watch)
-    kernel.run(policies.watch_unlocks)
+    kernel.every(PeriodicTask("end of unlocks", 1, lambda _: policies.expire()))
     layers = PolicyLayers(kernel.database, policies, kernel.changes, users)
     return PoliciesFeature(
         policies=policies,

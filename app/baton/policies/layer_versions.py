@@ -1,17 +1,16 @@
-"""Uploaded policy layers: every version of each is kept, and at most one of them is active."""
+"""Uploaded policy layers: all versions are kept, at most one is active."""
 
 from datetime import datetime
 from typing import Literal
 
 import msgspec
 
-from baton.engine.policy.rules.layers import Tier
-
+Tier = Literal["organisation", "team", "project", "user"]
 State = Literal["draft", "active", "retired"]
 
 
 class LayerVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A version without its texts; `activated_at` is when it last became active, None if it never was."""
+    """One version of a layer, without its files. `activated_at` is its latest activation."""
 
     tier: Tier
     name: str
@@ -24,6 +23,6 @@ class LayerVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredLayer(LayerVersion, frozen=True, kw_only=True):
-    """A version with its texts by path."""
+    """One version of a layer, with its files by path."""
 
     files: dict[str, str]

@@ -1,4 +1,4 @@
-"""Who may upload, activate and roll back which policy layer, and how."""
+"""Upload, activation and rollback of policy layers, with access checks."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping
@@ -8,30 +8,42 @@ from typing import TypeVar
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.engine.policy.diff import RuleChange, compare
-from baton.engine.policy.load import LayerTrial, PolicyProblems, PolicySet, Problem, extend, load, try_layer
-from baton.engine.policy.rules.files import shown
-from baton.engine.policy.rules.layers import Tier
-from baton.engine.policy.rules.locks import Unlock
-from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.storable import storable
+from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused
+from baton.kernel.base.sql import Database, StoreErrors
+from baton.kernel.base.storable import project_name, storable
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.write import Change
-from baton.kernel.http.etags import check_if_match
-from baton.people.users import Users
-from baton.policies.in_force import KIND, ORGANISATION, Policies, as_layer
-from baton.policies.layer_rights import may_read, require_write
+from baton.kernel.changes.write import SqlChange
+from baton.kernel.http.paging import check_if_match, etag
+from baton.people.users import Users, reach
+from baton.policies.in_force import KIND, ORGANISATION, Policies, as_layer, may_read, require_write
 from baton.policies.layer_versions import LayerVersion, StoredLayer
 from baton.policies.stores import layers as layers_store
+from baton.rules.call.call import Principal
+from baton.rules.policy.drafts import UNWRITTEN
+from baton.rules.policy.load import Fault, LayerTrial, PolicyProblems, PolicySet, extend, load, try_layer
+from baton.rules.policy.matching.wording import place_of
+from baton.rules.policy.replay import RuleChange, compare
+from baton.rules.policy.rules.files import (
+    ALL_UNLOCKED,
+    CONFIG,
+    TIERS,
+    Layer,
+    Tier,
+    Unlock,
+    packs_of,
+    shown,
+    unknown,
+    with_pack,
+)
+from baton.rules.policy.rules.model import Switch
 
 T = TypeVar("T")
+_WIDEST = {"organisation": "organisation", "team": "team"}
 _AWAY = "the policies cannot be read or changed now; nothing was changed, try again"
 
 
 class Where(msgspec.Struct, frozen=True):
-    """A layer's place: its tier and the name of the team, project or user; "-" for the organisation."""
+    """A layer's tier, and its team, project or user; "-" for the organisation."""
 
     tier: Tier
     name: str
@@ -41,20 +53,20 @@ class Where(msgspec.Struct, frozen=True):
 
 
 class LayerDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What changes from one version to another: by rule, and line by line for each file. 0 is the empty layer.
+    """The differences of two versions, by rule and as a unified diff per file. Version 0 is the empty layer.
 
-    `problems` says why the rules could not be compared, where a version no longer fits what lies above it.
+    `problems` explain why the rules could not be compared, if a version conflicts with the layers above.
     """
 
     before: int
     after: int
     rules: list[RuleChange]
     text: dict[str, str]
-    problems: list[Problem]
+    problems: list[Fault]
 
 
 class PolicyLayers:
-    """The administration of uploaded layers. Each change is one transaction, audited and told to every process."""
+    """The administration of uploaded layers. Each change is one transaction, audited and announced."""
 
     def __init__(self, database: Database, policies: Policies, told: Changes, users: Users) -> None:
         self._database = database
@@ -62,17 +74,13 @@ class PolicyLayers:
         self._changes = told
         self._users = users
 
-    async def find(self, principal: Principal) -> list[LayerVersion]:
-        """List the active layers that a principal may read."""
+    async def list_layers(self, principal: Principal) -> list[LayerVersion]:
+        """List the active layers readable by a principal."""
         stored = await self._read(layers_store.active(self._database, principal.organisation))
         return [one for one in stored if may_read(principal, one.tier, one.name)]
 
     async def get(self, principal: Principal, where: Where, version: int = 0) -> StoredLayer:
-        """Return one version with its texts, the active one for 0.
-
-        Raises:
-            NotFound: There is none, or none that the principal may read.
-        """
+        """Return one version with its files, the active one for 0. Raise NotFound, also for an unreadable layer."""
         found = None
         if may_read(principal, where.tier, where.name):
             found = await self._read(
@@ -84,12 +92,12 @@ class PolicyLayers:
         return found
 
     async def active_version(self, principal: Principal, where: Where) -> int:
-        """Return the number of the active version, 0 for none."""
+        """Return the number of the active version, or 0."""
         found = await self._read(layers_store.get(self._database, principal.organisation, where.tier, where.name))
         return found.version if found else 0
 
     async def versions(self, principal: Principal, where: Where, *, below: int, limit: int) -> list[LayerVersion]:
-        """List the versions of a layer, newest first, those below a version; nothing of one that may not be read."""
+        """List a layer's versions below a number, newest first; [] for an unreadable layer."""
         if not may_read(principal, where.tier, where.name):
             return []
         return await self._read(
@@ -99,22 +107,14 @@ class PolicyLayers:
         )
 
     async def validate(self, where: Where, files: Mapping[str, str]) -> PolicySet:
-        """Check a layer as a whole, over what is active now, and give the set that it makes.
-
-        Raises:
-            PoliciesRefused: Naming every problem by file and line.
-        """
+        """Validate a layer on top of the active ones, and return the resulting set. Raise PoliciesRefused."""
         try:
             return await asyncio.to_thread(self.combine, where, dict(files))
         except PolicyProblems as refused:
             raise refusal(refused.problems) from None
 
     async def test(self, where: Where, files: Mapping[str, str]) -> LayerTrial:
-        """Run the tests of a layer that is being written, over what is active now. What is wrong is part of the result.
-
-        Raises:
-            PoliciesRefused: If what lies above the layer is not accepted itself.
-        """
+        """Run the tests of a draft layer on top of the active ones. Raise PoliciesRefused if those are invalid."""
         layer = as_layer(where.tier, where.name, dict(files))
         unlocks = self._unlocks(where)
 
@@ -130,7 +130,7 @@ class PolicyLayers:
             raise refusal(refused.problems) from None
 
     def combine(self, where: Where, files: dict[str, str]) -> PolicySet:
-        """Lay texts over the active set at their tier. Raise PolicyProblems."""
+        """Combine files with the active set at their tier. Raise PolicyProblems."""
         layer = as_layer(where.tier, where.name, files)
         unlocks = self._unlocks(where)
         if where.tier != ORGANISATION[0]:
@@ -138,7 +138,6 @@ class PolicyLayers:
         return load([*(one for one in self._policies.base if one.name != layer.name), layer], unlocks)
 
     def _unlocks(self, where: Where) -> list[Unlock]:
-        """Return the unlocks that concern everybody for whom the layer holds."""
         match where.tier:
             case "team":
                 return self._policies.unlocks_for(team=where.name, user="")
@@ -158,14 +157,11 @@ class PolicyLayers:
         activate: bool,
         if_match: str | None,
     ) -> StoredLayer:
-        """Store a new version, as a draft or active at once.
-
-        Raises:
-            PoliciesRefused: The layer is not accepted.
-            PreconditionFailed: Another version is active than `if_match` names, or none is named.
-        """
+        """Store a new version, as a draft or active. Raise PoliciesRefused or PreconditionFailed."""
         self.require_write_of(principal, where)
         await self.validate(where, files)
+        if activate:
+            _check_written(files)
         organisation, tier, name = principal.organisation, where.tier, where.name
 
         action = "policies.activate" if activate else "policies.upload"
@@ -183,6 +179,56 @@ class PolicyLayers:
             await change.audit(str(where), before={"active": before}, after=after, reason=reason)
         return await self.get(principal, where, version)
 
+    async def set_of(self, principal: Principal, where: Where) -> PolicySet:
+        """Return the set that a layer makes with what lies above it, as it is active now."""
+        return await self.validate(where, (await self._active_files(principal, where))[1])
+
+    async def switch_pack(self, principal: Principal, where: Where, pack: str, switch: Switch, *, reason: str) -> None:
+        """Switch a pack in a layer, active at once. `off` is written only where a wider layer has the pack on.
+
+        Raises:
+            NotFound: There is no such pack.
+            PoliciesRefused: A lock of the organisation holds the pack.
+        """
+        self.require_write_of(principal, where)
+        wider = (
+            one
+            for one in (*self._policies.base, *self._policies.lower.values())
+            if TIERS.index(one.tier) < TIERS.index(where.tier) or one.origin == "folder"
+        )
+        is_on = any(packs_of(one.files.get(CONFIG, "")).get(pack, "off") != "off" for one in wider)
+        version, files = await self.with_pack(principal, where, pack, switch if switch != "off" or is_on else None)
+        await self.upload(
+            principal,
+            where,
+            files,
+            reason=reason or f"pack {pack}: {switch}",
+            activate=True,
+            if_match=etag(version) if version else None,
+        )
+
+    async def with_pack(
+        self, principal: Principal, where: Where, pack: str, switch: Switch | None
+    ) -> tuple[int, dict[str, str]]:
+        """Return the number of a layer's active version, 0 for none, and its files with a pack switched.
+
+        Raises:
+            NotFound: There is no such pack.
+        """
+        version, files = await self._active_files(principal, where)
+        known = (await self.validate(where, files)).parsed.packs
+        if pack not in known:
+            raise NotFound(unknown("pack", pack, list(known)))
+        return version, files | {CONFIG: with_pack(files.get(CONFIG, ""), pack, switch)}
+
+    async def _active_files(self, principal: Principal, where: Where) -> tuple[int, dict[str, str]]:
+        """Return the number and the files of a layer's active version; 0 and none without one."""
+        try:
+            active = await self.get(principal, where)
+        except NotFound:
+            return 0, {}
+        return active.version, active.files
+
     async def activate(
         self,
         principal: Principal,
@@ -193,16 +239,11 @@ class PolicyLayers:
         if_match: str | None,
         verb: str = "activate",
     ) -> StoredLayer:
-        """Make a stored version the active one, if it is still accepted.
-
-        Raises:
-            NotFound: There is no such version.
-            PoliciesRefused: It no longer fits what lies above it.
-            PreconditionFailed: Another version is active than `if_match` names, or none is named.
-        """
+        """Activate a valid stored version. Raise NotFound, PoliciesRefused or PreconditionFailed."""
         self.require_write_of(principal, where)
         stored = await self.get(principal, where, version)
         await self.validate(where, stored.files)
+        _check_written(stored.files)
 
         async with self._changes.write(KIND, principal, f"policies.{verb}") as change:
             before = await self._active_version(change, principal, where)
@@ -214,23 +255,19 @@ class PolicyLayers:
         return await self.get(principal, where, version)
 
     async def roll_back(self, principal: Principal, where: Where, *, reason: str, if_match: str | None) -> StoredLayer:
-        """Make the version active that was so before the active one; doing it again goes one further back.
-
-        Raises:
-            Conflict: There is no version before.
-        """
+        """Activate the previously active version; repeatable. Raise Conflict without one."""
         self.require_write_of(principal, where)
         version = await self._read(
             layers_store.version_before(self._database, principal.organisation, where.tier, where.name)
         )
         if not version:
             raise Conflict(
-                f"layer `{where}` has no version that was active before; `baton policy remove` takes it out of force"
+                f"layer `{where}` has no previously active version; use `baton policy remove` to deactivate it"
             )
         return await self.activate(principal, where, version, reason=reason, if_match=if_match, verb="rollback")
 
     async def remove(self, principal: Principal, where: Where, *, reason: str, if_match: str | None) -> None:
-        """Take a layer out of force; its versions stay. One that is not active is no error."""
+        """Deactivate a layer, idempotently. Its versions remain."""
         self.require_write_of(principal, where)
         async with self._changes.write(KIND, principal, "policies.deactivate") as change:
             before = await self._active_version(change, principal, where)
@@ -240,16 +277,12 @@ class PolicyLayers:
             await change.audit(str(where), before={"active": before}, after={"active": 0}, reason=reason)
 
     async def diff(self, principal: Principal, where: Where, before: int, after: int) -> LayerDiff:
-        """Compare two versions; 0 is the empty layer.
-
-        Raises:
-            NotFound: One of them does not exist.
-        """
+        """Compare two versions; 0 is the empty layer. Raise NotFound."""
         old = (await self.get(principal, where, before)).files if before else {}
         new = (await self.get(principal, where, after)).files if after else {}
         text = _unified(old, new, str(before), str(after))
         rules: list[RuleChange] = []
-        problems: list[Problem] = []
+        problems: list[Fault] = []
         try:
             rules = await asyncio.to_thread(
                 lambda: compare(self.combine(where, dict(old)), self.combine(where, dict(new)))
@@ -259,30 +292,27 @@ class PolicyLayers:
         return LayerDiff(before=before, after=after, rules=rules, text=text, problems=problems)
 
     async def changes(self, principal: Principal, where: Where, files: Mapping[str, str]) -> dict[str, str]:
-        """Return what files change in the active version that a principal may read, as a unified diff of each file."""
+        """Return a unified diff per file against the active version, if readable."""
         active: StoredLayer | None = None
         with suppress(NotFound):
             active = await self.get(principal, where)
         return _unified(active.files if active else {}, files, "in force", "draft")
 
     def require_write_of(self, principal: Principal, where: Where) -> None:
-        """Raise Forbidden or NotFound for whom a layer is not to change."""
+        """Raise Forbidden or NotFound without write access to a layer."""
         team = self._users.project_team(where.name) if where.tier == "project" else ""
         require_write(principal, where.tier, where.name, team_of_project=team)
 
     @staticmethod
-    async def _active_version(change: Change, principal: Principal, where: Where) -> int:
+    async def _active_version(change: SqlChange, principal: Principal, where: Where) -> int:
         return await layers_store.active_version(change.connection, principal.organisation, where.tier, where.name)
 
     async def _read(self, reading: Awaitable[T]) -> T:
-        try:
+        with StoreErrors(_AWAY):
             return await reading
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
 
 
 def _unified(old: Mapping[str, str], new: Mapping[str, str], before: str, after: str) -> dict[str, str]:
-    """Return a unified diff of each file that differs."""
     found = {}
     for path in sorted(old.keys() | new.keys()):
         lines = unified_diff(old.get(path, "").splitlines(), new.get(path, "").splitlines(), before, after, lineterm="")
@@ -291,8 +321,20 @@ def _unified(old: Mapping[str, str], new: Mapping[str, str], before: str, after:
     return found
 
 
-def refusal(problems: list[Problem]) -> PoliciesRefused:
-    """Return the error for a layer that has problems, one field error for each."""
+def _check_written(files: Mapping[str, str]) -> None:
+    """Raise PoliciesRefused for a rule that still has a new rule's placeholder as its description."""
+    text = "`description` is still the placeholder: state what the rule forbids and why"
+    found = [
+        Fault(path, file[: file.index(UNWRITTEN)].count("\n") + 1, text)
+        for path, file in files.items()
+        if UNWRITTEN in file
+    ]
+    if found:
+        raise refusal(found)
+
+
+def refusal(problems: list[Fault]) -> PoliciesRefused:
+    """Return the error for a layer's problems, with one field error each."""
     count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
     return PoliciesRefused(
         f"{count}; the first: {problems[0]}", *(FieldError(f"{one.file}:{one.line}", one.text) for one in problems)
@@ -300,12 +342,12 @@ def refusal(problems: list[Problem]) -> PoliciesRefused:
 
 
 def place(principal: Principal, tier: str, name: str, project: str) -> Where:
-    """Return which layer is meant; a missing name is the caller's own.
+    """Return which layer is meant: without a tier the widest that the caller may change, without a name the caller's own.
 
     Raises:
         Invalid: The tier needs a name, or does not take one.
     """
-    match tier:
+    match tier or _WIDEST.get(reach(principal, "policies.write") or "", "user"):
         case "organisation":
             if name not in {"", "-"}:
                 raise Invalid("name", f"is `{name}`; the organisation has one layer", ["-"])
@@ -317,5 +359,23 @@ def place(principal: Principal, tier: str, name: str, project: str) -> Where:
         case "project":
             if not (name or project):
                 raise Invalid("name", "is missing; tier `project` needs the project's name")
-            return Where("project", name or project)
+            return Where("project", project_name(name) or project)
     raise Invalid("tier", f"is `{tier}`", ["organisation", "team", "project", "user"])
+
+
+async def set_of(texts: Mapping[str, str]) -> PolicySet:
+    """Return a revision's set from its files by source, with its locks unchecked. Raise PoliciesRefused."""
+    try:
+        return await asyncio.to_thread(load, layers_of(texts), ALL_UNLOCKED)
+    except PolicyProblems as refused:
+        raise refusal(refused.problems) from None
+
+
+def layers_of(texts: Mapping[str, str]) -> list[Layer]:
+    """Return a revision's layers from its files by source."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for source, text in texts.items():
+        found.setdefault(place_of(source), {})[source.rpartition(":")[2]] = text
+    return [
+        msgspec.convert({"tier": tier, "name": name, "files": files}, Layer) for (tier, name), files in found.items()
+    ]

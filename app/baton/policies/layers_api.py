@@ -1,29 +1,24 @@
-"""`/policies/layers` and `/policies/validate`: upload, activate, roll back, compare.
+"""`/policies/layers`, `/policies/validate`. A layer's name is a query parameter: projects' names have slashes."""
 
-A layer's name is a query parameter, since a project's name holds slashes; without it the caller's own is meant.
-"""
-
-from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid
-from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.people.callers import CallerOf
+from baton.kernel.http.fields import Shown
+from baton.kernel.http.paging import IfMatch, etag
+from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.policies.bodies import PolicyProblemModel
-from baton.policies.layer_versions import LayerVersion, StoredLayer
-from baton.policies.layers import PolicyLayers, Where, place
+from baton.policies.layer_versions import LayerVersion, StoredLayer, Tier
+from baton.policies.layers import LayerDiff, PolicyLayers, Where, place
+from baton.rules.call.call import Principal
 
 router = APIRouter(tags=["policies"])
 PolicyLayersOf = Annotated[PolicyLayers, Depends(of(PolicyLayers))]
 
-Tier = Literal["organisation", "team", "project", "user"]
 Name = Annotated[str, Query(max_length=500, description="The team, project or user; your own without it.")]
 Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -33,7 +28,7 @@ FilePath = Annotated[
 
 
 class LayerChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Who changes which layer, why, and what the request's `If-Match` says."""
+    """A change to a layer: principal, layer, reason, and `If-Match`."""
 
     principal: Principal
     where: Where
@@ -51,14 +46,22 @@ def _change(
     return LayerChange(principal=caller.principal, where=where, reason=reason, if_match=if_match)
 
 
-WhereOf = Annotated[Where, Depends(_where)]
-"""The layer that the path's `tier` and the query's `name` name."""
-LayerChangeOf = Annotated[LayerChange, Depends(_change)]
-"""A change of that layer."""
+WhereOf = Annotated[Where, Depends(_where)]  # the layer named by the path's `tier` and the query's `name`
+LayerChangeOf = Annotated[LayerChange, Depends(_change)]  # a change of that layer
+
+
+async def check_layer(caller: CallerOf, users: UsersOf, layers: PolicyLayersOf, where: WhereOf) -> None:
+    """Refuse a layer that the caller may not write, or whose team, project or user is unknown."""
+    layers.require_write_of(caller.principal, where)
+    if where.tier in {"team", "project", "user"}:
+        await users.check_known(caller, where.tier, where.name, field="name")
+
+
+KNOWN = Depends(check_layer)
 
 
 class LayerBody(BaseModel):
-    """A layer's files by path, and why it is uploaded."""
+    """A layer's files by path, and the reason of the upload."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -72,7 +75,7 @@ class LayerBody(BaseModel):
 
 
 class ValidateBody(BaseModel):
-    """A layer that is only checked."""
+    """A layer to check."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -87,79 +90,37 @@ class ValidateBody(BaseModel):
 
 
 class ValidatedModel(BaseModel):
-    """A layer that would be accepted, and the set that it makes with what lies above it."""
+    """The revision and number of rules of a valid layer combined with the layers above."""
 
     revision: str
     rules: int
 
 
-class LayerVersionModel(BaseModel):
-    """One version of a layer, without its texts."""
-
-    tier: Tier
-    name: str
-    version: int
-    state: Literal["draft", "active", "retired"]
-    created_at: datetime
-    created_by: str
-    activated_at: datetime | None = None
-    reason: str
-
-    @classmethod
-    def of(cls, one: LayerVersion) -> "LayerVersionModel":
-        """See a stored version so."""
-        return cls.model_validate(one, from_attributes=True)
-
-
-class LayerModel(LayerVersionModel):
-    """One version of a layer, with its texts by path."""
-
-    files: dict[str, str]
-
-
 class LayerVersionPage(BaseModel):
-    """Versions, newest first; `next_cursor` is absent on the last page."""
+    """Versions, newest first. `next_cursor` is absent on the last page."""
 
-    items: list[LayerVersionModel]
+    items: list[Shown[LayerVersion]]
     next_cursor: str | None = None
-
-
-class RuleChangeModel(BaseModel):
-    """A rule, or a key of config.yaml, that two versions do not have in common."""
-
-    kind: Literal["added", "removed", "changed", "config"]
-    id: str
-    what: str
-
-
-class LayerDiffModel(BaseModel):
-    """What changes from one version to another: by rule, and as a unified diff of each file."""
-
-    before: int
-    after: int
-    rules: list[RuleChangeModel]
-    text: dict[str, str]
-    problems: list[PolicyProblemModel]
 
 
 @router.post("/policies/validate", operation_id="validate_policies", dependencies=[EXPENSIVE])
 async def validate_policies(caller: CallerOf, layers: PolicyLayersOf, body: ValidateBody) -> ValidatedModel:
-    """Check a layer over what is active now; nothing is stored. What is wrong is listed by file and line."""
+    """Validate a layer on top of the active ones, without storing it. Problems are listed by file and line."""
     where = place(caller.principal, body.tier, body.name, caller.project)
     found = await layers.validate(where, body.files)
     return ValidatedModel(revision=found.revision, rules=len(found.rules))
 
 
 @router.get("/policies/layers", operation_id="list_policy_layers", response_model_exclude_none=True)
-async def list_policy_layers(caller: CallerOf, layers: PolicyLayersOf) -> list[LayerVersionModel]:
-    """List the active layers that you may see."""
-    return [LayerVersionModel.of(one) for one in await layers.find(caller.principal)]
+async def list_policy_layers(caller: CallerOf, layers: PolicyLayersOf) -> list[Shown[LayerVersion]]:
+    """List the active layers visible to you."""
+    return list(await layers.list_layers(caller.principal))
 
 
 @router.put(
     "/policies/layers/{tier}",
     operation_id="put_policy_layer",
-    dependencies=[ADMIN],
+    dependencies=[ADMIN, KNOWN],
     response_model_exclude_none=True,
 )
 async def put_policy_layer(
@@ -170,8 +131,8 @@ async def put_policy_layer(
     body: LayerBody,
     activate: bool = False,
     if_match: IfMatch = None,
-) -> LayerModel:
-    """Store a new version of a layer, checked as a whole: as a draft, or active at once, which may need `If-Match`."""
+) -> Shown[StoredLayer]:
+    """Store a valid new version of a layer, as a draft or active. Activation may need `If-Match`."""
     stored = await layers.upload(
         caller.principal, where, body.files, reason=body.reason, activate=activate, if_match=if_match
     )
@@ -179,14 +140,16 @@ async def put_policy_layer(
 
 
 @router.get("/policies/layers/{tier}", operation_id="get_policy_layer", response_model_exclude_none=True)
-async def get_policy_layer(caller: CallerOf, layers: PolicyLayersOf, response: Response, where: WhereOf) -> LayerModel:
-    """Show the active version of a layer; its `ETag` is what `If-Match` takes."""
+async def get_policy_layer(
+    caller: CallerOf, layers: PolicyLayersOf, response: Response, where: WhereOf
+) -> Shown[StoredLayer]:
+    """Show the active version of a layer. Its `ETag` is for `If-Match`."""
     return answer(response, await layers.get(caller.principal, where))
 
 
 @router.delete("/policies/layers/{tier}", operation_id="delete_policy_layer", status_code=204, dependencies=[ADMIN])
 async def delete_policy_layer(layers: PolicyLayersOf, change: LayerChangeOf) -> Response:
-    """Take a layer out of force; its versions stay and can be activated again."""
+    """Deactivate a layer. Its versions remain, and can be activated again."""
     await layers.remove(change.principal, change.where, reason=change.reason, if_match=change.if_match)
     return Response(status_code=204)
 
@@ -201,13 +164,13 @@ async def list_policy_layer_versions(
     cursor: Annotated[str, Query(max_length=20)] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> LayerVersionPage:
-    """List the versions of a layer, newest first. `cursor` is the `next_cursor` of the page before."""
+    """List the versions of a layer, newest first. `cursor` is the previous page's `next_cursor`."""
     if cursor and not (cursor.isascii() and cursor.isdigit() and 0 < int(cursor) < 2**31):
-        raise Invalid("cursor", f"is `{cursor}`; take `next_cursor` of the page before")
+        raise Invalid("cursor", f"is `{cursor}`; pass `next_cursor` of the previous page")
     below = int(cursor or 0)
     found = await layers.versions(caller.principal, where, below=below, limit=limit + 1)
     more = str(found[limit - 1].version) if len(found) > limit else None
-    return LayerVersionPage(items=[LayerVersionModel.of(one) for one in found[:limit]], next_cursor=more)
+    return LayerVersionPage(items=found[:limit], next_cursor=more)
 
 
 @router.get(
@@ -217,9 +180,9 @@ async def list_policy_layer_versions(
 )
 async def get_policy_layer_version(
     caller: CallerOf, layers: PolicyLayersOf, where: WhereOf, version: Version
-) -> LayerModel:
-    """Show one version of a layer with its texts."""
-    return LayerModel.model_validate(await layers.get(caller.principal, where, version), from_attributes=True)
+) -> Shown[StoredLayer]:
+    """Show one version of a layer with its files."""
+    return await layers.get(caller.principal, where, version)
 
 
 @router.post(
@@ -230,8 +193,8 @@ async def get_policy_layer_version(
 )
 async def activate_policy_layer(
     layers: PolicyLayersOf, response: Response, change: LayerChangeOf, version: Version
-) -> LayerModel:
-    """Make a stored version the active one; `If-Match` names the one that it replaces."""
+) -> Shown[StoredLayer]:
+    """Activate a stored version. `If-Match` names the replaced one."""
     stored = await layers.activate(
         change.principal, change.where, version, reason=change.reason, if_match=change.if_match
     )
@@ -244,8 +207,10 @@ async def activate_policy_layer(
     dependencies=[ADMIN],
     response_model_exclude_none=True,
 )
-async def roll_back_policy_layer(layers: PolicyLayersOf, response: Response, change: LayerChangeOf) -> LayerModel:
-    """Make the version active that was so before; doing it again goes one further back."""
+async def roll_back_policy_layer(
+    layers: PolicyLayersOf, response: Response, change: LayerChangeOf
+) -> Shown[StoredLayer]:
+    """Activate the previously active version. Repeat it to go further back."""
     stored = await layers.roll_back(change.principal, change.where, reason=change.reason, if_match=change.if_match)
     return answer(response, stored)
 
@@ -257,19 +222,14 @@ async def diff_policy_layer(
     where: WhereOf,
     before: Annotated[int | None, Query(alias="from", ge=0, le=2**31 - 1)] = None,
     after: Annotated[int | None, Query(alias="to", ge=0, le=2**31 - 1)] = None,
-) -> LayerDiffModel:
-    """Compare two versions: from the active one to the newest where not said; 0 is the empty layer."""
-    found = await layers.diff(
+) -> Shown[LayerDiff]:
+    """Compare two versions, by default the active and the newest one. 0 is the empty layer."""
+    return await layers.diff(
         caller.principal,
         where,
-        await _active(caller, layers, where) if before is None else before,
+        await layers.active_version(caller.principal, where) if before is None else before,
         await _newest(caller, layers, where) if after is None else after,
     )
-    return LayerDiffModel.model_validate(found, from_attributes=True)
-
-
-async def _active(caller: CallerOf, layers: PolicyLayersOf, where: Where) -> int:
-    return await layers.active_version(caller.principal, where)
 
 
 async def _newest(caller: CallerOf, layers: PolicyLayersOf, where: Where) -> int:
@@ -277,8 +237,8 @@ async def _newest(caller: CallerOf, layers: PolicyLayersOf, where: Where) -> int
     return found[0].version if found else 0
 
 
-def answer(response: Response, stored: StoredLayer) -> LayerModel:
-    """Show a version; an active one's number is the `ETag`."""
+def answer(response: Response, stored: StoredLayer) -> Shown[StoredLayer]:
+    """Return a version. An active one's number is the `ETag`."""
     if stored.state == "active":
         response.headers["ETag"] = etag(stored.version)
-    return LayerModel.model_validate(stored, from_attributes=True)
+    return stored

@@ -1,4 +1,4 @@
-"""Unlocks: an admin frees locked rules for a time, so that layers may loosen them. Each is audited."""
+"""Unlocks: an admin frees locked rules for a time, so that layers may relax them. All are audited."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -6,23 +6,21 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from uuid_utils import uuid7
 
-from baton.engine.call.principal import Principal
-from baton.engine.policy.rules.locks import locks_on
-from baton.engine.text.yaml_lines import did_you_mean
 from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.changes.announce import Changes
-from baton.people.permissions import require
-from baton.people.users import Users
+from baton.lib.text.yaml_lines import did_you_mean
+from baton.people.users import Users, require
 from baton.policies.in_force import KIND, Policies
 from baton.policies.stores import unlocks as store
 from baton.policies.stores.unlocks import StoredUnlock
+from baton.rules.call.call import Principal
+from baton.rules.policy.rules.files import locks_on
 
-LONGEST = timedelta(days=30)
-"""Longest time that a rule may be unlocked for."""
+LONGEST = timedelta(days=30)  # maximum duration of an unlock
 
 
 class Unlocks:
-    """The administration of unlocks. Which of them hold now, `Policies` knows."""
+    """The administration of unlocks. `Policies` has the current ones."""
 
     def __init__(
         self,
@@ -39,12 +37,8 @@ class Unlocks:
         self._organisation = organisation
         self._now = now
 
-    def find(self, principal: Principal) -> list[StoredUnlock]:
-        """List the unlocks that hold now, the newest first: to admins and auditors all, to others those for them.
-
-        Raises:
-            Forbidden: If the role may see none.
-        """
+    def list_unlocks(self, principal: Principal) -> list[StoredUnlock]:
+        """List the current unlocks, newest first: all for admins and auditors, otherwise one's own. Raise Forbidden."""
         require(principal, "policies.read")
         sees_all = principal.role in {"admin", "auditor"}
         return [
@@ -56,23 +50,17 @@ class Unlocks:
     async def make(
         self, principal: Principal, *, rule: str, team: str, user: str, reason: str, until: datetime
     ) -> StoredUnlock:
-        """Unlock a rule, or the rules of a pattern, for a team, for a user, or for everybody.
-
-        Raises:
-            Forbidden: If the role may not unlock.
-            Invalid: If nothing of that name is locked, the time is past or too far away, or there is no such team.
-            StoreUnavailable: If the database is away; nothing was changed.
-        """
+        """Unlock rules for a team, a user or everybody. Raise Forbidden, Invalid or StoreUnavailable."""
         require(principal, "policies.unlock")
         self._check_rule(rule)
         if team and user:
-            raise Invalid("user", "stands beside `team`; name one of them, or neither for everybody")
+            raise Invalid("user", "is given with `team`; give one of them, or neither for everybody")
         if team:
             self._users.check_team(team)
         now = self._now()
         until = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
         if not now < until <= now + LONGEST:
-            raise Invalid("until", f"is `{until.isoformat()}`; it must lie in the next {LONGEST.days} days")
+            raise Invalid("until", f"is `{until.isoformat()}`; it must be within the next {LONGEST.days} days")
         unlock = StoredUnlock(
             id=str(uuid7()),
             rule=rule,
@@ -89,13 +77,7 @@ class Unlocks:
         return unlock
 
     async def end(self, principal: Principal, unlock_id: str, reason: str = "") -> None:
-        """End an unlock before its time: what it allowed no longer fits, and is left out.
-
-        Raises:
-            Forbidden: If the role may not unlock.
-            NotFound: If there is no such unlock.
-            StoreUnavailable: If the database is away; nothing was changed.
-        """
+        """End an unlock early. Dependent files no longer apply. Raise Forbidden, NotFound or StoreUnavailable."""
         require(principal, "policies.unlock")
         found = next((one for one in self._policies.unlocks if one.id == unlock_id), None)
         if found is None:

@@ -5,25 +5,22 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from baton.delegate.jobs.costs.prices import Price, price_of_call
-from baton.engine.call.modes import Mode
-from baton.engine.call.principal import Principal
+from baton.delegate.jobs.costs import Price, price_of_call
+from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time.periods import start_of
 from baton.kernel.changes import audit_store
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.service import Modes
-from baton.people.permissions import require
-from baton.people.row_scope import row_scope
+from baton.people.users import require, row_scope
 from baton.records.review.delegation_share import store as delegation_share_store
-from baton.records.review.delegation_share.groups import FIRST, After, Group, GroupFilter
-from baton.sessions import activity_store
-from baton.sessions.activity import LIVE, SessionActivity, SessionAgent, tree_of
-from baton.sessions.activity_store import CallTokens, JobActivity, SessionKey
+from baton.records.review.delegation_share.groups import FIRST, After, CallGroup, GroupFilter
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import Mode
+from baton.sessions import activity as activity_store
+from baton.sessions.activity import LIVE, CallTokens, JobActivity, SessionActivity, SessionAgent, SessionKey, tree_of
+from baton.sessions.exceptions.service import Exceptions, RuleException
 from baton.sessions.history import History, Past
-from baton.sessions.overrides.service import Overrides
-from baton.sessions.overrides.store import Override
 
 LONGEST_AGE = timedelta(days=366)
 """A session without a call for longer than this is not found."""
@@ -31,9 +28,10 @@ _AWAY = "sessions cannot be read now; try again"
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which sessions to find; every field that is set must match. Without `since`, those of the last seven days.
+    """Filters for sessions, all of which must match. Without `since`, it covers the last seven days.
 
-    `live` asks for those with a call within `LIVE`. `q` is what a session's id or user begins with, or a part of its project.
+    `live` selects sessions with a call within `LIVE`. `q` is a prefix of a session's id or user, or a part of its
+    project.
     """
 
     since: datetime | None = None
@@ -47,34 +45,29 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """One session: its calls summed up, the mode in force, its overrides, and what Redis holds (None while Redis is down)."""
+    """One session: its calls in sum, the mode in force, its exceptions, and its state in Redis (None if unknown)."""
 
-    calls: Group
+    calls: CallGroup
     activity: SessionActivity
     agents: list[SessionAgent]
     mode: Mode
     past: Past | None
-    overrides: list[Override]
+    exceptions: list[RuleException]
 
 
 class SessionAdmin:
-    """The sessions that have recorded calls."""
+    """Inspects and resets sessions with recorded calls."""
 
     def __init__(
-        self,
-        database: Database,
-        history: History,
-        modes: Modes,
-        overrides: Overrides,
-        prices: Mapping[str, Price],
+        self, database: Database, history: History, modes: Modes, exceptions: Exceptions, prices: Mapping[str, Price]
     ) -> None:
         self._prices = dict(prices)
         self._database = database
         self._history = history
         self._modes = modes
-        self._overrides = overrides
+        self._exceptions = exceptions
 
-    async def find(self, principal: Principal, wanted: SessionFilter, *, after: After, limit: int) -> list[Group]:
+    async def search(self, principal: Principal, wanted: SessionFilter, *, after: After, limit: int) -> list[CallGroup]:
         """Find sessions, the one with the newest call first.
 
         Raises:
@@ -86,8 +79,8 @@ class SessionAdmin:
         asked["called_since"] = datetime.now(UTC) - LIVE if asked.pop("live") else None
         return await self._groups(principal, "sessions.read", GroupFilter(**asked), after=after, limit=limit)
 
-    async def activity(self, principal: Principal, sessions: Sequence[Group]) -> dict[SessionKey, SessionActivity]:
-        """Return what goes on in sessions that were found, by their ids and users.
+    async def activity(self, principal: Principal, sessions: Sequence[CallGroup]) -> dict[SessionKey, SessionActivity]:
+        """Return the activity of sessions by their ids and users.
 
         Raises:
             StoreUnavailable: If the database cannot be reached.
@@ -119,7 +112,7 @@ class SessionAdmin:
         for one in jobs:
             # A job without a tier is priced as an expensive one, as in `GET /analytics/cost`.
             price = self._prices.get(one.tier, self._prices["EXPENSIVE"])
-            usd = one.usd + price.of(one.priced_input, one.priced_cached, one.priced_output)
+            usd = one.usd + price.cost(one.priced_input, one.priced_cached, one.priced_output)
             if usd or one.costed:
                 key = (one.session_id, one.user)
                 found[key] = found.get(key, 0.0) + usd
@@ -131,10 +124,10 @@ class SessionAdmin:
         return found
 
     async def inspect(self, principal: Principal, session_id: str, user: str = "") -> SessionDetails:
-        """Show one session. If several users have one of that id and `user` is empty, the principal's own is preferred.
+        """Show one session. If several users share the id and `user` is empty, the principal's own is preferred.
 
         Raises:
-            NotFound: If there is no such session that the principal may see.
+            NotFound: If the session is unknown, or hidden from the principal.
             StoreUnavailable: If the database cannot be reached.
         """
         calls = await self._one(principal, "sessions.read", session_id, user)
@@ -150,15 +143,15 @@ class SessionAdmin:
             agents=await self._agents(principal, key),
             mode=self._modes.effective(theirs, calls.project, session_id),
             past=past,
-            overrides=self._overrides.find(principal, session_id=session_id, user=calls.user),
+            exceptions=await self._exceptions.find(principal, session_id=session_id, user=calls.user),
         )
 
     async def reset(self, principal: Principal, session_id: str, user: str = "", reason: str = "") -> None:
-        """Forget a session's look-ups, so that its next one counts as the first; its decisions stay.
+        """Forget a session's look-ups, so that the next one counts as the first. Its decisions stay.
 
         Raises:
             Forbidden: If the role may not do this.
-            NotFound: If there is no such session that the principal may reset.
+            NotFound: If the session is unknown, or the principal may not reset it.
             StoreUnavailable: If the database or Redis cannot be reached; nothing was changed.
         """
         require(principal, "sessions.write")
@@ -190,16 +183,16 @@ class SessionAdmin:
             raise StoreUnavailable(_AWAY) from None
         return tree_of(*found, self._prices)
 
-    async def _one(self, principal: Principal, action: str, session_id: str, user: str) -> Group:
+    async def _one(self, principal: Principal, action: str, session_id: str, user: str) -> CallGroup:
         wanted = GroupFilter(since=datetime.now(UTC) - LONGEST_AGE, session_id=session_id, user=user)
         found = await self._groups(principal, action, wanted, after=FIRST, limit=50)
         if not found or not session_id:
-            raise NotFound(f"there is no session `{session_id}`; one that has just begun may take a second to appear")
+            raise NotFound(f"there is no session `{session_id}`; a new one may take a second to appear")
         return next((one for one in found if one.user == principal.user), found[0])
 
     async def _groups(
         self, principal: Principal, action: str, wanted: GroupFilter, *, after: After, limit: int
-    ) -> list[Group]:
+    ) -> list[CallGroup]:
         theirs = row_scope(principal, action)
         try:
             return await delegation_share_store.find(

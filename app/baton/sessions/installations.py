@@ -1,7 +1,7 @@
-"""Whether the hooks of a machine are those that were installed, and those of the session before.
+"""Detects changed hooks on a machine: compared with the installed ones, and with the session before.
 
-The shim sends both checksums; an agent that can change the shim can make it send what it likes. So the server also keeps
-what each machine sent last, which no file of that machine holds.
+The shim sends both checksums, but an agent able to change the shim can forge them. So the server also keeps each
+machine's last checksums, out of the agent's reach.
 """
 
 import logging
@@ -9,9 +9,8 @@ import logging
 from baton.clients.event import HookEvent
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.storable import storable
-from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.kernel.redis.session_keys import digest
-from baton.records.pipeline.counters import Counters
+from baton.kernel.redis.client import Redis, RedisUnavailable, digest
+from baton.records.pipeline.recorder import Counters
 
 KEPT_S = 180 * 86_400
 """How long the checksums of a machine that is not heard of are kept, in seconds."""
@@ -22,16 +21,16 @@ log = logging.getLogger(__name__)
 
 
 class Installations:
-    """The checksums that each machine sent last, in Redis."""
+    """The last checksums of each machine, in Redis."""
 
     def __init__(self, redis: Redis, counters: Counters) -> None:
         self._redis = redis
         self._counters = counters
 
     async def changed(self, caller: Caller, event: HookEvent) -> str:
-        """Return what to tell the person of a starting session about its hooks, "" if they are as they were.
+        """Return the warning to a starting session about changed hooks, "" if they are unchanged.
 
-        A session that only lost its context has been told already.
+        A session with only its context cleared was already warned.
         """
         if not caller.digests or event.source in {"clear", "compact"}:
             return ""
@@ -57,9 +56,9 @@ class Installations:
         return notice
 
     async def _swap(self, caller: Caller, client: str) -> str:
-        """Keep what the machine sent, and return what it had sent before, "" if that is not known."""
+        """Store the machine's checksums. Return the previous ones, "" if unknown."""
         principal = caller.principal
-        key = b"baton:installed:" + digest(
+        key = b"{baton}:installed:" + digest(
             principal.organisation, principal.user, principal.job, caller.machine, client
         )
         value = storable(f"{caller.digests}|{caller.manifest}")
@@ -71,7 +70,6 @@ class Installations:
 
 
 def _different(now: str, then: str) -> tuple[str, ...]:
-    """Return which parts have another checksum."""
     found, known = now.split(","), then.split(",")
     if len(found) != len(PARTS) or len(known) != len(PARTS):
         return () if now == then else ("all of them",)

@@ -7,26 +7,21 @@ from time import monotonic
 import msgspec
 
 from baton.clients.event import HookEvent
-from baton.clients.inventories import DEGRADED, Inventories
-from baton.clients.inventory import Inventory
-from baton.clients.session_projects import SessionProject, SessionProjects
-from baton.engine.agents.rosters import agent_name
-from baton.engine.call.agent_model import OwnAgent
-from baton.engine.call.call import ToolCall
-from baton.engine.call.edited_paths import edited_paths
-from baton.engine.call.modes import Mode
-from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import RedisUnavailable
+from baton.machines.inventories import DEGRADED, Inventories
+from baton.machines.inventory import Inventory
+from baton.machines.session_projects import Reported, SessionProject, SessionProjects
 from baton.modes.briefing import directives
 from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.policies.in_force import Policies
-from baton.records.pipeline.building import event_record
-from baton.records.pipeline.counters import Counters
-from baton.records.pipeline.decision import RouteOutcome
-from baton.records.pipeline.recorder import Recorder
+from baton.records.pipeline.recorder import Counters, Recorder, RouteOutcome, event_record
+from baton.rules.agents.rosters import agent_name
+from baton.rules.call.call import OwnAgent, Principal, ToolCall
+from baton.rules.call.edited_files import edited_paths
+from baton.rules.call.modes import Mode
 from baton.sessions.history import History, Prior
 from baton.sessions.installations import Installations
 from baton.sessions.session_events import SessionEvents
@@ -40,10 +35,7 @@ NOTED_S = 600.0
 
 _EDITING_TOOLS = {"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "Bash"}
 _STOPPING_TOOLS = {"KillShell", "KillBash", "TaskStop"}
-_MODE_OFF = (
-    "The orchestrator mode is off for this session (HTMLGRAPH_ORCHESTRATOR_DISABLED=1); that is recorded."
-    " The guardrails stay."
-)
+_MODE_OFF = "This session's environment switches the orchestrator mode off; this is recorded. The guardrails stay."
 _TASK_NAMES = ("shell_id", "task_id", "bash_id")
 
 
@@ -59,7 +51,7 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sessions:
-    """Keeps sessions' state in Redis, and fills in the project and root of calls that name none."""
+    """Keeps sessions' state in Redis, and fills in missing projects and roots of calls."""
 
     def __init__(
         self,
@@ -82,28 +74,36 @@ class Sessions:
         self._recorder = recorder
         self._policies = policies
         self._users = users
-        self._projects = projects
+        self.projects = projects
         self._installations = installations
         self._inventories = inventories
         self._under_items: OrderedDict[tuple[str, ...], float] = OrderedDict()
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStart:
         """Start or resume a session: pin its project, let work items switch the mode, return the directives."""
-        named = SessionProject(caller.project or caller.root or event.cwd, caller.root or event.cwd)
+        before = await self.projects.find(caller.principal, event.session_id)
+        model = event.model or caller.models.model or (before.reported.models.model if before else "")
+        models = msgspec.structs.replace(caller.models, model=model)
+        root = caller.root or event.cwd
+        reported = Reported(worktrees=tuple(one for one in caller.worktrees if one != root), models=models)
+        named = SessionProject(caller.project or root, root, reported)
         degraded: list[str] = []
         try:
-            pin = await self._projects.pin(caller.principal, event.session_id, named)
+            pin = await self.projects.pin(caller.principal, event.session_id, named)
             if event.source == "compact":
                 await self._history.compacted(caller.principal, event.session_id)
+            await self._history.session_started(
+                caller.principal, pin.project, event.session_id, fork=event.source == "fork"
+            )
         except RedisUnavailable:
-            pin = self._projects.known(caller.principal, event.session_id) or named
+            pin = self.projects.known(caller.principal, event.session_id) or named
             degraded.append("history")
         project = pin.project
         self._events.started(caller, event, project)
         moved = caller.project not in ("", project)
         if moved:
             degraded.append("project")
-        # The work items were counted in the folder that the client is in now.
+        # The work items were counted in the client's present folder.
         if caller.work_items is not None and not (caller.disabled or caller.mode_off or moved):
             degraded += await self._follow(caller.principal, project, caller.work_items)
         wants_agents = await self._begin_inventory(caller, event, project, degraded)
@@ -117,11 +117,12 @@ class Sessions:
             revision = self._policies.active.revision
             self._recorder.put(event_record(caller, event, project, mode, revision))
         if caller.disabled:
-            notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
+            notice = "Baton is switched off for this session (BATON_DISABLED=1); this is recorded."
             return SessionStart(mode=mode, notice=notice, degraded=tuple(degraded))
         if caller.mode_off:
             mode = Mode()
-        notices = (changed, _moved(project, caller.project) if moved else "", _MODE_OFF if caller.mode_off else "")
+        moved_to = _moved(project, caller.project) if moved else ""
+        notices = (changed, moved_to, _MODE_OFF if caller.mode_off else "", _ignored(caller.ignored))
         return SessionStart(
             mode=mode,
             context=directives(mode, event.client),
@@ -145,35 +146,35 @@ class Sessions:
     async def inventory(
         self, principal: Principal, session_id: str, client: str, project: str
     ) -> tuple[Inventory | None, bool]:
-        """Return the agents that a session's client has, None if they are not known; and whether they cannot be read."""
+        """Return the agents of a session's client, None if unknown; and whether they are unreadable."""
         return await self._inventories.of_session(principal, session_id, client, project)
 
     async def inventory_for_prompt(
         self, principal: Principal, session_id: str, client: str, project: str
     ) -> tuple[Inventory | None, bool]:
-        """Return what `inventory` does; a session's first prompt waits a moment for a shim that is about to tell."""
+        """Return the result of `inventory`. A session's first prompt waits briefly for the shim's report."""
         return await self._inventories.for_prompt(principal, session_id, client, project)
 
     async def own_agent(
         self, principal: Principal, call: ToolCall, prior: Prior | None
     ) -> tuple[OwnAgent | None, bool]:
-        """Return the agent that a call starts as its own file describes it; and whether that cannot be read.
+        """Return the agent started by a call, as its own file describes it; and whether that is unreadable.
 
-        `prior` is what Redis held of the session, None if it could not be asked.
+        `prior` is the session's state in Redis, None if unavailable.
         """
         if prior is not None:
             self._inventories.learn(principal, call.session_id, prior.agents)
-        name = agent_name(call.tool_input)
+        name = agent_name(call.tool_input, call.client)
         if not (name and call.session_id):
             return None, False
         if prior is None and not self._inventories.knows(principal, call.session_id):
             return None, True
         found, missing = await self._inventories.for_call(principal, call.session_id)
-        return None if found is None else found.find(name), missing
+        return None if found is None else found.agent(name), missing
 
     async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Forget what ends with a session; its decisions and its project stay. Return what was unavailable."""
-        self._events.ended(caller, event)
+        """Forget a session except its decisions and project. Return the unavailable services."""
+        await self._events.ended(caller, event)
         try:
             await self._history.end(caller.principal, event.session_id)
         except RedisUnavailable:
@@ -181,11 +182,11 @@ class Sessions:
         return ()
 
     async def tool_used(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Note what a finished call changed: edited files, background tasks. Return what was unavailable."""
+        """Record the effects of a finished call: edited files, background tasks. Return the unavailable services."""
         principal, session_id = caller.principal, event.session_id
         if not session_id:
             return ()
-        call = await self.placed(principal, as_call(caller, event))
+        call = await self.projects.placed(principal, as_call(caller, event))
         try:
             for path in edited_paths(call) if event.tool_name in _EDITING_TOOLS else ():
                 await self._history.note_edit(principal, call.project, path, session_id)
@@ -207,43 +208,43 @@ class Sessions:
         kept = event.prompt != "" and self._users.keeps_prompts(principal.team)
         if caller.disabled or not (kept or route):
             return
-        call = self.place(principal, as_call(caller, event))
+        call = self.projects.place(principal, as_call(caller, event))
         mode = self._modes.effective(principal, call.project, event.session_id)
         if not kept:
             event = msgspec.structs.replace(event, prompt="")
         self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision, route))
 
     def waits(self, caller: Caller, event: HookEvent) -> None:
-        """Note that an agent asks a person for leave."""
+        """Record that an agent asks a person for permission."""
         self._events.waits(caller, event)
 
     def announced(self, principal: Principal, session_id: str, agent_type: str) -> None:
-        """Note that a call starts an agent of this type."""
+        """Record the announcement of an agent of this type."""
         self._history.announced(principal, session_id, agent_type)
 
     async def subagent_started(self, caller: Caller, event: HookEvent) -> tuple[str, tuple[str, ...]]:
-        """Count and record an agent that no call announced, if the rosters give its type a model.
+        """Count and record an unannounced agent, if the rosters give its type a model.
 
-        A workflow starts such agents: no rule saw them, and they run on the model of their caller. Only Claude Code has
+        A workflow starts such agents: no rule saw them, and they run on their caller's model. Only Claude Code has
         agent types in both events.
 
         Returns:
-            The notice to the person, once for each type in a session, and what was unavailable.
+            The notice to the person, once for each type in a session, and the unavailable services.
         """
         if caller.disabled or event.client != "claude-code" or not event.agent_type or not event.session_id:
             return "", ()
         principal = caller.principal
         try:
-            call = await self.placed(principal, as_call(caller, event))
+            call = await self.projects.placed(principal, as_call(caller, event))
             in_force = self._policies.find(principal, call.project) or await self._policies.prepare(
                 principal, call.project
             )
             found = in_force.policies.rosters.resolve(event.agent_type)
-            if found is None or not found.model:
+            if found is None or not found.model or not call.models.has(found.model):
                 return "", ()
             own, _ = await self._inventories.of_session(principal, event.session_id, event.client, call.project)
-            file = own and own.find(event.agent_type)
-            if file and file.model:  # the client follows it, whoever starts the agent
+            file = own and own.agent(event.agent_type)
+            if file and file.model:  # the client follows it for every starter of the agent
                 return "", ()
             count = await self._history.unannounced(principal, event.session_id, event.agent_type)
         except RedisUnavailable:
@@ -262,7 +263,7 @@ class Sessions:
         return notice, ("agent_model",)
 
     async def subagent_stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Note that a background agent has ended. Return what was unavailable."""
+        """Record the end of a background agent. Return the unavailable services."""
         try:
             await self._history.ended(caller.principal, event.session_id, event.agent_id)
         except RedisUnavailable:
@@ -272,8 +273,8 @@ class Sessions:
     async def _follow(self, principal: Principal, project: str, work_items: int) -> list[str]:
         try:
             async with asyncio.timeout(MODE_BUDGET_S):
-                # An agent could post this count itself. Sessions that work under the mode keep it, so that no agent
-                # frees its own; without knowing which they are, nothing ends.
+                # An agent could post this count itself. So sessions working under the mode keep it. If these are
+                # unknown, nothing ends.
                 sessions = [] if work_items else await self._history.under_items(principal, project)
                 if sessions is None:
                     return []
@@ -282,7 +283,7 @@ class Sessions:
             return ["mode"]
 
     def note_mode(self, principal: Principal, project: str, session_id: str, mode: Mode) -> None:
-        """Note a session that the mode of work items concerns: it keeps that mode."""
+        """Record a session affected by the mode of work items: it keeps that mode."""
         if not mode.auto_activated or not session_id:
             return
         key = (principal.organisation, principal.user, project, session_id)
@@ -294,35 +295,9 @@ class Sessions:
                 self._under_items.popitem(last=False)
 
     def delegation_reason(self, principal: Principal, project: str, session_id: str) -> str:
-        """Return the reason that a session is exempt from the mode as delegated work, "" for a person's own session."""
+        """Return why a session is exempt from the mode as delegated work, "" for a person's own session."""
         decided = self._modes.effective(principal, project, session_id).chain[-1:]
         return decided[0].reason if decided and decided[0].delegated else ""
-
-    def place(self, principal: Principal, call: ToolCall) -> ToolCall:
-        """Return a call with the project that its session is pinned to, as far as this process knows."""
-        pin = self._projects.known(principal, call.session_id)
-        return self.settle(call) if pin is None else pin.settle(call)
-
-    async def placed(self, principal: Principal, call: ToolCall) -> ToolCall:
-        """Return a call with the project that its session is pinned to, whichever server saw it start."""
-        pin = await self._projects.find(principal, call.session_id)
-        return self.settle(call) if pin is None else pin.settle(call)
-
-    def learn(self, principal: Principal, call: ToolCall, place: tuple[str, str]) -> ToolCall:
-        """Return a call with the project that Redis holds for its session, and remember that."""
-        if not place[0]:
-            return self.settle(call)
-        pin = SessionProject(*place)
-        if pin != self._projects.known(principal, call.session_id):
-            self._projects.keep(principal, call.session_id, pin)
-        return pin.settle(call)
-
-    @staticmethod
-    def settle(call: ToolCall) -> ToolCall:
-        """Use the root or the session's folder as the project of a call that still has none."""
-        if call.project:
-            return call
-        return msgspec.structs.replace(call, project=call.project_root or call.cwd)
 
 
 def _moved(project: str, named: str) -> str:
@@ -332,8 +307,18 @@ def _moved(project: str, named: str) -> str:
     )
 
 
+def _ignored(names: tuple[str, ...]) -> str:
+    if not names:
+        return ""
+    listed = ", ".join(f"`{name}`" for name in names)
+    return (
+        f"Baton's hooks ignore {listed}: the client was not started with it, so a file of this project may set it (such as"
+        " .claude/settings.json or .env). What you want goes into your shell or `~/.config/baton/config`."
+    )
+
+
 def as_call(caller: Caller, event: HookEvent) -> ToolCall:
-    """Build the tool call that a hook event is about."""
+    """Build the tool call of a hook event."""
     return ToolCall(
         client=event.client,
         session_id=event.session_id,
@@ -345,14 +330,15 @@ def as_call(caller: Caller, event: HookEvent) -> ToolCall:
         cwd=event.cwd,
         project=caller.project,
         project_root=caller.root,
+        worktrees=caller.worktrees,
         permission_mode=event.permission_mode,
     )
 
 
 def _background_task(event: HookEvent) -> str:
-    """Return the id of the task that this call left running in the background, "" if none.
+    """Return the id of this call's running background task, "" if none.
 
-    Claude Code runs agents in the background unless told otherwise; only its response says so.
+    Claude Code runs agents in the background by default; only its response says so.
     """
     response = event.tool_response if isinstance(event.tool_response, dict) else {}
     if event.tool_input.get("run_in_background") is not True and response.get("status") != "async_launched":

@@ -1,16 +1,16 @@
-"""Signing in with a browser: links, tokens, the cookie, and what ends a session."""
+"""Signing in with a browser: links, tokens, the cookie, and a session's end."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.changes.announce import Changes
 from baton.people.browser_sessions.service import LASTS, LINK_LASTS, BrowserSessions
 from baton.people.tokens import Tokens
 from baton.people.users import Users
+from baton.rules.call.call import Principal
 from tests.support.people import admin_token, token
 
 PAGE = {"Sec-Fetch-Site": "same-origin"}
@@ -41,7 +41,7 @@ def test_a_link_signs_one_browser_in_as_whoever_asked_for_it(people):
         mine = first.get("/me").json()
         assert (mine["role"], mine["person"], "signed_in_until" in mine) == ("admin", True, True)
         again = second.post("/session", json={"code": code})
-        assert (again.status_code, "used already" in again.json()["detail"]) == (401, True)
+        assert (again.status_code, "already used" in again.json()["detail"]) == (401, True)
         assert second.get("/me").status_code == 401
 
 
@@ -62,8 +62,8 @@ def test_of_many_who_use_a_link_at_once_one_is_signed_in(people):
     [
         ({}, 422, "give `code` or `token`"),
         ({"code": "a", "token": "b"}, 422, "give `code` or `token`"),
-        ({"code": "a" * 64}, 401, "`baton open` makes another"),
-        ({"token": "baton_000000000000_" + "0" * 64}, 401, "no such token"),
+        ({"code": "a" * 64}, 401, "create another with `baton open`"),
+        ({"token": "baton_000000000000_" + "0" * 64}, 401, "unknown token"),
         ({"user": "ada"}, 422, "user"),
     ],
 )
@@ -270,7 +270,7 @@ async def test_an_account_s_session_speaks_for_its_user_as_they_are_now(database
     assert (users.find("ada").account, users.of_account(account).name) == (account, "ada")
     found = browsers.check(text)
     assert (found.user, found.team, found.role, found.agent) == ("ada", "web", "lead", False)
-    with pytest.raises(Unauthenticated, match="used already"):
+    with pytest.raises(Unauthenticated, match="already used"):
         await browsers.begin_with_account(users.find("ada"), account, "seed")
     with pytest.raises(Unauthenticated, match="changed meanwhile"):  # as she was before she had an account
         await browsers.begin_with_account(ada, "https://login.acme.example s-other", "another")

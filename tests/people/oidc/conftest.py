@@ -1,4 +1,4 @@
-"""A provider, and a server whose people sign in with its accounts."""
+"""A provider, and a server for people with its accounts."""
 
 import contextlib
 

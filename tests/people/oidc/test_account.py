@@ -1,9 +1,9 @@
-"""Which user an account names."""
+"""The user of an account."""
 
 import pytest
 
 from baton.kernel.base.settings import Settings
-from baton.people.oidc.account import GOOGLE, Account, NamesNobody
+from baton.people.oidc.attempt import GOOGLE, Account, NamesNobody
 
 ISSUER = "https://login.acme.example"
 MAIL = {"oidc_user_claim": "email"}
@@ -43,9 +43,9 @@ def test_the_claim_names_the_user(claims, settings, name):
         ({"preferred_username": "ada@sub.acme.example"}, ACME, "not one of"),
         ({"preferred_username": "ada"}, ACME, "not one of"),
         ({"preferred_username": "@acme.example"}, ACME, "not one of"),
-        ({"preferred_username": "ada@evil.example@acme.example\n"}, ACME, "no claim"),
-        ({"preferred_username": ""}, {}, "no claim"),
-        ({"preferred_username": None}, {}, "no claim"),
+        ({"preferred_username": "ada@evil.example@acme.example\n"}, ACME, "no valid user name"),
+        ({"preferred_username": ""}, {}, "no valid user name"),
+        ({"preferred_username": None}, {}, "no valid user name"),
     ],
 )
 def test_a_name_that_proves_nothing_names_nobody(claims, settings, said):

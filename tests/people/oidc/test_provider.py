@@ -1,4 +1,4 @@
-"""What a provider that is away, slow, misconfigured or strange leads to, and how its clock and keys are read."""
+"""An unavailable, slow, misconfigured or strange provider, and the reading of its clock and keys."""
 
 import time
 
@@ -8,7 +8,7 @@ from joserfc.jwk import ECKey
 from baton.kernel.base.errors import ProviderUnavailable, Unauthenticated
 from baton.kernel.base.settings import Settings
 from baton.people.oidc import provider as provider_module
-from baton.people.oidc.provider import LASTS_S, LEEWAY_S, Provider
+from baton.people.oidc.provider import LASTS_S, LEEWAY_S, OidcProvider
 from tests.people.oidc.conftest import PAGE, company_of
 from tests.support.http_calls import ok
 from tests.support.openid_provider import CLIENT_ID, SECRET, OpenIdProvider, answer_of, providing
@@ -45,7 +45,7 @@ class Clock:
 def client_of(openid, **more):
     clock = more.pop("clock", Clock())
     settings = {"auth": "on", "oidc_issuer": openid.issuer, "oidc_client_id": CLIENT_ID, "oidc_client_secret": SECRET}
-    return Provider(Settings(**settings | {"oidc_name": "Acme"} | more), now=clock, moment=clock)
+    return OidcProvider(Settings(**settings | {"oidc_name": "Acme"} | more), now=clock, moment=clock)
 
 
 async def code_of(openid, client):
@@ -128,18 +128,18 @@ FAULTS = {
         {"/.well-known/openid-configuration": {"answer": ("", 302, {"Location": "http://127.0.0.1:1/"})}},
         "it answered 302",
     ),
-    "it is no provider": ({"/.well-known/openid-configuration": {"answer": "<html>"}}, "not what a provider answers"),
-    "it is no provider's JSON": (
-        {"/.well-known/openid-configuration": {"answer": "[]"}},
-        "not what a provider answers",
-    ),
+    "it is no provider": ({"/.well-known/openid-configuration": {"answer": "<html>"}}, "its answer is invalid"),
+    "it is no provider's JSON": ({"/.well-known/openid-configuration": {"answer": "[]"}}, "its answer is invalid"),
     "it answers without end": (
         {"/.well-known/openid-configuration": {"answer": " " * (provider_module.MOST_BYTES + 1)}},
         "ReadError",
     ),
-    "it names itself otherwise": ({"description": {"issuer": "https://evil.example"}}, "names itself"),
-    "it leaves TLS": ({"description": {"token_endpoint": "http://evil.example/token"}}, "no `https://` URL"),
-    "its page is no page": ({"description": {"authorization_endpoint": "javascript:alert(1)"}}, "no `https://` URL"),
+    "it names itself otherwise": ({"description": {"issuer": "https://evil.example"}}, "the provider's issuer is"),
+    "it leaves TLS": ({"description": {"token_endpoint": "http://evil.example/token"}}, "is not an `https://` URL"),
+    "its page is no page": (
+        {"description": {"authorization_endpoint": "javascript:alert(1)"}},
+        "is not an `https://` URL",
+    ),
 }
 
 
@@ -155,11 +155,11 @@ async def test_a_provider_that_is_none_is_said_to_be_unavailable(openid, faults,
     ("path", "answer", "said"),
     [
         ("/token", ("", 500), "it answered 500"),
-        ("/token", "<html>", "Acme cannot be asked"),
-        ("/token", "{}", "Acme cannot be asked"),
-        ("/token", '{"id_token": 7}', "Acme cannot be asked"),
+        ("/token", "<html>", "Acme is unavailable"),
+        ("/token", "{}", "Acme is unavailable"),
+        ("/token", '{"id_token": 7}', "Acme is unavailable"),
         ("/keys", ("", 404), "it answered 404"),
-        ("/keys", "{}", "not what a provider answers"),
+        ("/keys", "{}", "its answer is invalid"),
     ],
 )
 async def test_a_token_or_keys_that_are_none_sign_nobody_in(openid, path, answer, said):

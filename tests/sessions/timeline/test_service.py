@@ -1,4 +1,4 @@
-"""A session's timeline: every kind of item in one order, in pages of any size, for those who may see it."""
+"""A session's timeline: every kind of item in one order, in pages of any size, with visibility."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,12 +9,12 @@ from sqlalchemy import insert
 from baton.delegate.core.job import Job
 from baton.delegate.core.stores import jobs as jobs_store
 from baton.delegate.core.stores.tables import JobEventRow
-from baton.delegate.jobs.costs.prices import parse_prices
-from baton.engine.call.principal import Principal
+from baton.delegate.jobs.costs import parse_prices
 from baton.kernel.base.errors import NotFound
 from baton.kernel.changes.audit_store import AuditRow
 from baton.records.pipeline import store
-from baton.sessions.timeline.items import KINDS
+from baton.rules.call.call import Principal
+from baton.sessions.timeline.bodies import KINDS
 from baton.sessions.timeline.service import Timelines
 from tests.support.records import id_at, record
 

@@ -1,4 +1,4 @@
-"""`/session`, `/me`: how a browser signs in and out, and who a request speaks for."""
+"""`/session`, `/me`: signing browsers in and out, and the caller's identity."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -7,34 +7,27 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from baton.kernel.base.errors import Conflict
-from baton.kernel.http.cookies import set_cookie
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import set_cookie
 from baton.people.browser_sessions.service import LASTS, BrowserSessions
 from baton.people.callers import CallerOf
-from baton.people.permissions import TABLE, Reach, reach
 from baton.people.rate_limits import ADMIN, SIGN_IN
-from baton.people.tokens import Tokens
+from baton.people.tokens_api import TokensOf
+from baton.people.users import TABLE, Reach, reach
 
 router = APIRouter(tags=["console"])
 BrowserSessionsOf = Annotated[BrowserSessions, Depends(of(BrowserSessions))]
-TokensOf = Annotated[Tokens, Depends(of(Tokens))]
 Authorization = Annotated[str, Header(include_in_schema=False)]
-SIGN_IN_PATH = "/ui/sign-in"
-"""The page that posts a link's code."""
-SIGN_IN_CALL = "/session"
-"""What it posts to: the one change that needs no token."""
+SIGN_IN_PATH = "/ui/sign-in"  # the page that posts a link's code
+SIGN_IN_CALL = "/session"  # its endpoint: the only change without a token
 
 
 class SignInBody(BaseModel):
     """One of the two ways to sign a browser in."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=500,
-        json_schema_extra={"examples": [{"code": "0f" * 32}]},
-    )
+    model_config = ConfigDict(extra="forbid", str_max_length=500, json_schema_extra={"examples": [{"code": "0f" * 32}]})
 
-    code: str = Field("", description="The code of a link, which is good once.")
+    code: str = Field("", description="The one-time code of a link.")
     token: str = Field("", description="A token of a person.")
 
     @model_validator(mode="after")
@@ -58,37 +51,37 @@ class BrowserModel(BaseModel):
     user: str
     role: str
     by: Literal["token", "account", "link"] = Field(
-        description="What signed it in: a token (or a link that was made with one), the company's account, or a link."
+        description="How it was signed in: by a token (or its link), the company's account, or a link."
     )
-    token_id: str | None = Field(None, description="The token that it ends with; absent for none.")
+    token_id: str | None = Field(None, description="The token of its sign-in, if any; the session ends with it.")
     created_at: datetime
     expires_at: datetime
-    current: bool = Field(description="Whether it is the browser that asks.")
+    current: bool = Field(description="Whether it is the requesting browser.")
 
 
 class BrowsersModel(BaseModel):
-    """The browsers that are signed in, the newest first."""
+    """The signed-in browsers, newest first."""
 
     items: list[BrowserModel]
 
 
 class SignInLinkModel(BaseModel):
-    """A link to sign a browser in with, as a path on this server; its code is behind the `#`, so that no log sees it."""
+    """A sign-in link, as a path on this server. Its code follows the `#`, so that no log contains it."""
 
     path: str
     expires_at: datetime
 
 
 class MeModel(BaseModel):
-    """Whom a request speaks for, and how far each of their rights reaches."""
+    """The caller's identity and permissions."""
 
     organisation: str
     team: str
     user: str
     role: str
     person: bool = Field(description="False for the credential of hooks and agents.")
-    rights: dict[str, Reach] = Field(description="What they may do, and to whose things.")
-    signed_in_until: datetime | None = Field(None, description="Until when the browser is signed in that asks.")
+    rights: dict[str, Reach] = Field(description="Permitted actions, and their reach.")
+    signed_in_until: datetime | None = Field(None, description="The end of the browser's session.")
 
 
 @router.post("/session/links", operation_id="create_sign_in_link", status_code=201, dependencies=[ADMIN])
@@ -99,16 +92,14 @@ async def create_sign_in_link(
     response: Response,
     authorization: Authorization = "",
 ) -> SignInLinkModel:
-    """Make a link that signs a browser in as you, once, within five minutes."""
+    """Create a link that signs a browser in as you, once, within five minutes."""
     text = _bearer(authorization)
-    session = browsers.of(text)
-    # A browser's link ends with the token that signed the browser in, or revoking that token would not end it.
+    session = browsers.by_token(text)
+    # A browser's link ends with the token of its sign-in. Otherwise revoking that token would not end it.
     token_id = tokens.id_of(text) if session is None else session.token_id
     if session is not None and session.account:
-        # Nothing would end a chain of such links: the provider is asked only when somebody signs in there.
-        raise Conflict(
-            "you are signed in with your account, which makes no links; sign in with it in the other browser too"
-        )
+        # Such links could be chained without end: the provider is asked only at a sign-in with the account.
+        raise Conflict("an account's session cannot create links; sign in with your account in the other browser")
     made = await browsers.link(caller.principal, token_id)
     response.headers["Cache-Control"] = "no-store"
     return SignInLinkModel(path=f"{SIGN_IN_PATH}#{made.code}", expires_at=made.expires_at)
@@ -118,7 +109,7 @@ async def create_sign_in_link(
 async def sign_in(
     browsers: BrowserSessionsOf, request: Request, response: Response, body: SignInBody
 ) -> BrowserSessionModel:
-    """Sign this browser in, by the code of a link or by a token; the answer sets a cookie."""
+    """Sign this browser in with a link's code or a token. The response sets a cookie."""
     session, text = await (browsers.begin(body.code) if body.code else browsers.begin_with_token(body.token))
     response.headers["Set-Cookie"] = set_cookie(
         host_of(request), text, secure=is_secure(request), max_age_s=int(LASTS.total_seconds())
@@ -132,9 +123,9 @@ async def sign_out(
     caller: CallerOf, browsers: BrowserSessionsOf, request: Request, authorization: Authorization = ""
 ) -> Response:
     """Sign this browser out."""
-    session = browsers.of(_bearer(authorization))
+    session = browsers.by_token(_bearer(authorization))
     if session is None:
-        raise Conflict("no browser is signed in by this request")
+        raise Conflict("this request has no browser session")
     await browsers.end(session, caller.principal)
     gone = set_cookie(host_of(request), "", secure=is_secure(request), max_age_s=0)
     return Response(status_code=204, headers={"Set-Cookie": gone})
@@ -144,8 +135,8 @@ async def sign_out(
 async def list_browsers(
     caller: CallerOf, browsers: BrowserSessionsOf, authorization: Authorization = ""
 ) -> BrowsersModel:
-    """List the browsers that are signed in: your own; for admins and auditors all."""
-    own = browsers.of(_bearer(authorization))
+    """List the signed-in browsers: your own; for admins and auditors all."""
+    own = browsers.by_token(_bearer(authorization))
     return BrowsersModel(
         items=[
             BrowserModel(
@@ -158,7 +149,7 @@ async def list_browsers(
                 expires_at=one.expires_at.astimezone(UTC),
                 current=own is not None and own.id == one.id,
             )
-            for one in browsers.find(caller.principal)
+            for one in browsers.list_sessions(caller.principal)
         ]
     )
 
@@ -170,7 +161,7 @@ async def sign_browser_out(
     browser_id: str,
     reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
 ) -> Response:
-    """Sign a browser out from elsewhere; on every server within a second."""
+    """Sign another browser out, on every server within a second."""
     await browsers.revoke(caller.principal, browser_id, reason)
     return Response(status_code=204)
 
@@ -179,9 +170,9 @@ async def sign_browser_out(
 async def get_me(
     caller: CallerOf, browsers: BrowserSessionsOf, response: Response, authorization: Authorization = ""
 ) -> MeModel:
-    """Show whom this request speaks for, and what they may do."""
+    """Show the caller's identity and permissions."""
     principal = caller.principal
-    session = browsers.of(_bearer(authorization))
+    session = browsers.by_token(_bearer(authorization))
     response.headers["Cache-Control"] = "no-store"
     return MeModel(
         organisation=principal.organisation,
@@ -199,10 +190,10 @@ def _bearer(authorization: str) -> str:
 
 
 def host_of(request: Request) -> str:
-    """Return the name and port by which the server was asked."""
+    """Return the host and port of the request's `Host` header."""
     return request.headers.get("host", "")
 
 
 def is_secure(request: Request) -> bool:
-    """Return whether the page came over HTTPS, which a proxy in front may speak: its `Origin` says so."""
+    """Return whether the page came over HTTPS. Behind a TLS proxy, its `Origin` shows it."""
     return request.headers.get("origin", "").startswith("https://") or request.url.scheme == "https"

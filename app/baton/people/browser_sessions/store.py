@@ -1,4 +1,4 @@
-"""The table of browser sessions and of the links that begin them, and its queries."""
+"""The table of browser sessions and sign-in links."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -13,7 +13,7 @@ from baton.kernel.base.storable import storable
 
 
 class BrowserSessionRow(SQLModel, table=True):
-    """One browser's session; a link that nobody has used yet has `digest` "" and the digest of its code in `link`."""
+    """One browser session. An unused link has `digest` "" and its code's digest in `link`."""
 
     __tablename__ = "browser_sessions"
     __table_args__ = (Index("ix_browser_sessions_organisation", "organisation", "expires_at"),)
@@ -36,10 +36,7 @@ _sessions = BrowserSessionRow.__table__
 
 
 class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a browser speaks for until when; digests are SHA-256 in hexadecimal digits.
-
-    `token_id` is the token that it was made from, `account` the account; of neither, `user`, `team` and `role` hold.
-    """
+    """A browser's principal and expiry, from a token, an account, or else `user`, `team` and `role`."""
 
     id: str
     digest: str
@@ -54,7 +51,7 @@ class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def load(database: Database, organisation: str, now: datetime) -> list[BrowserSession]:
-    """Read the sessions that have not ended."""
+    """Load the live sessions."""
     query = select(_sessions).where(
         _sessions.c.organisation == organisation, _sessions.c.expires_at > now, _sessions.c.digest != ""
     )
@@ -64,14 +61,14 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Bro
 
 
 async def add(connection: AsyncConnection, organisation: str, session: BrowserSession) -> None:
-    """Store a session, or a link to begin one."""
+    """Store a session, or a link."""
     row = msgspec.structs.asdict(session) | {"organisation": organisation}
     names = {name: storable(row[name]) for name in ("user", "team")}
     await connection.execute(insert(_sessions).values(row | names))
 
 
 async def has_link(database: Database, organisation: str, link: str, now: datetime) -> bool:
-    """Return whether a link is still good."""
+    """Return whether a link is valid."""
     query = select(_sessions.c.id).where(
         _sessions.c.organisation == organisation,
         _sessions.c.expires_at > now,
@@ -92,7 +89,7 @@ async def claim(
     now: datetime,
     expires_at: datetime,
 ) -> BrowserSession | None:
-    """Make a session of a link that is still good; None for any other. Of two who try at once one gets it."""
+    """Turn a valid link into a session, atomically. Return None for any other link."""
     found = (
         await connection.execute(
             update(_sessions)
@@ -110,19 +107,19 @@ async def claim(
 
 
 async def is_used(connection: AsyncConnection, session_id: str) -> bool:
-    """Return whether there is a session of that id."""
+    """Return whether a session of this id exists."""
     return (await connection.execute(select(_sessions.c.id).where(_sessions.c.id == session_id))).first() is not None
 
 
 async def remove(connection: AsyncConnection, organisation: str, session_id: str) -> None:
-    """Forget a session."""
+    """Delete a session."""
     await connection.execute(
         delete(_sessions).where(_sessions.c.organisation == organisation, _sessions.c.id == session_id)
     )
 
 
 async def forget_ended(connection: AsyncConnection, organisation: str, now: datetime) -> None:
-    """Forget the sessions that have ended, and the links that nobody used in time."""
+    """Delete ended sessions and expired links."""
     await connection.execute(
         delete(_sessions).where(_sessions.c.organisation == organisation, _sessions.c.expires_at <= now)
     )

@@ -1,7 +1,7 @@
-"""`/session/provider`: how a browser signs in with an account of the company's OpenID provider.
+"""`/session/provider`: signing in with an account of the company's OpenID provider.
 
-The provider sends the browser back to a page of the console, and that page posts what it was given. So the session's
-cookie is set and sent by pages of this server alone, and stays `SameSite=Strict` (docs/decisions/0043).
+The provider redirects the browser to a page of the console, and that page posts the answer. So only pages of this
+server set and send the session's cookie, and it stays `SameSite=Strict` (docs/decisions/0043).
 """
 
 from datetime import UTC, datetime
@@ -11,39 +11,37 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from baton.kernel.base.errors import Invalid
-from baton.kernel.http.cookies import Kind, name, set_cookie
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import Kind, name, set_cookie
 from baton.people.browser_sessions.api import host_of, is_secure
 from baton.people.browser_sessions.service import LASTS
 from baton.people.oidc import attempt as attempts
-from baton.people.oidc.attempt import Attempt
-from baton.people.oidc.service import AccountSignIn, Answer
+from baton.people.oidc.attempt import SignInAttempt
+from baton.people.oidc.service import AccountSignIn, ProviderAnswer
 from baton.people.rate_limits import SIGN_IN
 
 router = APIRouter(tags=["console"])
 AccountSignInOf = Annotated[AccountSignIn, Depends(of(AccountSignIn))]
 BEGIN_CALL = "/session/provider/attempts"
-FINISH_CALL = "/session/provider"
-"""What the console posts to: changes that need no token, like `POST /session`."""
-RETURN_PATH = "/ui/sign-in/account"
-"""The page that the provider sends the browser back to."""
+FINISH_CALL = "/session/provider"  # the console's endpoints. They need no token, like `POST /session`.
+RETURN_PATH = "/ui/sign-in/account"  # the provider's redirect target
 _KIND: Kind = "baton-attempt"
 
 
 class SignInProviderModel(BaseModel):
-    """The providers that can sign people in."""
+    """An OpenID provider."""
 
     name: str
 
 
 class SignInProvidersModel(BaseModel):
-    """The providers whose accounts can sign in: one, or none."""
+    """The provider for signing in with an account, if any."""
 
     items: list[SignInProviderModel]
 
 
 class SignInAttemptBody(BaseModel):
-    """Where to go afterwards."""
+    """The return path of a sign-in."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -55,13 +53,13 @@ class SignInAttemptBody(BaseModel):
 
 
 class SignInAttemptModel(BaseModel):
-    """Where the browser goes next."""
+    """The browser's next page."""
 
-    url: str = Field(description="The provider's page, at which the person signs in.")
+    url: str = Field(description="The provider's sign-in page.")
 
 
 class ProviderAnswerBody(BaseModel):
-    """What the provider sent the browser back with, as it stood in the address."""
+    """The provider's answer, as received in the address."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -69,10 +67,10 @@ class ProviderAnswerBody(BaseModel):
         json_schema_extra={"examples": [{"state": "0f" * 16, "code": "SplxlOBeZQQYbYS6WxSbIA"}]},
     )
 
-    state: str = Field(description="What the attempt was begun with.")
-    code: str = Field("", description="What stands for the person's account.")
-    error: str = Field("", description="Why there is no code.")
-    iss: str = Field("", description="The provider, where it names itself.")
+    state: str = Field(description="The attempt's state.")
+    code: str = Field("", description="The provider's authorization code.")
+    error: str = Field("", description="The reason for a missing code.")
+    iss: str = Field("", description="The provider's issuer, if given.")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> "ProviderAnswerBody":
@@ -86,12 +84,12 @@ class AccountSessionModel(BaseModel):
 
     user: str
     expires_at: datetime
-    return_to: str = Field(description="The page of the console where the person began.")
+    return_to: str = Field(description="The page of the console to return to.")
 
 
 @router.get("/session/providers", operation_id="list_sign_in_providers")
 async def list_sign_in_providers(accounts: AccountSignInOf) -> SignInProvidersModel:
-    """List the providers whose accounts sign people in to the console; needs no token."""
+    """List the OpenID providers for the console. Needs no token."""
     return SignInProvidersModel(items=[SignInProviderModel(name=accounts.name)] if accounts.name else [])
 
 
@@ -99,7 +97,7 @@ async def list_sign_in_providers(accounts: AccountSignInOf) -> SignInProvidersMo
 async def begin_account_sign_in(
     accounts: AccountSignInOf, request: Request, response: Response, body: SignInAttemptBody
 ) -> SignInAttemptModel:
-    """Begin to sign this browser in with an account; the answer sets a cookie that the last step needs."""
+    """Start signing this browser in with an account. The response sets a cookie for the last step."""
     if not attempts.is_page(body.return_to):
         raise Invalid("return_to", f"is `{body.return_to}`, which is no path below `/ui/` to return to")
     attempt, url = await accounts.begin(body.return_to, _redirect_uri(request))
@@ -112,9 +110,9 @@ async def begin_account_sign_in(
 async def sign_in_with_account(
     accounts: AccountSignInOf, request: Request, response: Response, body: ProviderAnswerBody
 ) -> AccountSessionModel:
-    """Sign this browser in with the account that the provider confirms; the answer sets a cookie."""
-    attempt = Attempt.read(request.cookies.get(name(host_of(request), secure=is_secure(request), kind=_KIND), ""))
-    answer = Answer(state=body.state, code=body.code, error=body.error, issuer=body.iss)
+    """Sign this browser in with the account confirmed by the provider. The response sets a cookie."""
+    attempt = SignInAttempt.read(request.cookies.get(name(host_of(request), secure=is_secure(request), kind=_KIND), ""))
+    answer = ProviderAnswer(state=body.state, code=body.code, error=body.error, issuer=body.iss)
     session, text = await accounts.finish(attempt, answer, _redirect_uri(request))
     age = int(LASTS.total_seconds())
     signed_in = set_cookie(host_of(request), text, secure=is_secure(request), max_age_s=age)
@@ -133,8 +131,5 @@ def _cookie(request: Request, text: str, max_age_s: int) -> str:
 
 
 def _redirect_uri(request: Request) -> str:
-    """Return where the provider sends the browser back to: the same server under the name by which it was asked.
-
-    The name is one of `BATON_ALLOWED_HOSTS`, and the provider takes no other address than those that it was told.
-    """
+    """Return the redirect URI. Its host is in `BATON_ALLOWED_HOSTS`, and the provider knows the URI."""
     return f"{'https' if is_secure(request) else 'http'}://{host_of(request)}{RETURN_PATH}"

@@ -1,7 +1,7 @@
-"""The OpenID provider: where its pages are, what it says about a person, and why that can be trusted.
+"""The OpenID provider: its endpoints, its ID tokens, and their verification.
 
-Only a server with `BATON_OIDC_ISSUER` imports this module, because authlib takes a quarter of a second to import. Every
-answer is bounded in bytes and in time; the client secret, codes and tokens are in no log line and no error.
+Only a server with `BATON_OIDC_ISSUER` imports this module, since importing authlib takes a quarter of a second. Every
+answer is limited in bytes and time. Client secret, codes and tokens never reach logs or errors.
 """
 
 import asyncio
@@ -24,27 +24,21 @@ from joserfc.jws import JWSRegistry
 
 from baton.kernel.base.errors import ProviderUnavailable, Unauthenticated
 from baton.kernel.base.oidc_settings import LOOPBACK, OidcSettings
-from baton.kernel.http.guards.outbound_tls import outbound_tls
-from baton.people.oidc.account import Account
+from baton.kernel.http.guards.outbound_guard import outbound_tls
+from baton.people.oidc.attempt import Account
 
 SCOPE = "openid profile email"
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
-"""Accepted signatures. None uses a shared secret: whoever has the client secret could sign as the provider."""
+"""Accepted signatures. None uses a shared secret: the holder of the client secret could sign as the provider."""
 _PUBLIC = frozenset({"RSA", "EC"})
 LONGEST_SUBJECT = 255
-LASTS_S = 3_600.0
-"""How long the provider's description and keys are used before they are read again, in seconds."""
-AGAIN_S = 60.0
-"""How long an old description is used when the provider cannot be reached for a new one, in seconds."""
-LEEWAY_S = 60
-"""How far the provider's clock may be off, in seconds."""
-TIMEOUT_S = 10.0
-"""How long all requests of one sign-in to the provider may take together, in seconds, with the wait for a turn."""
-SILENCE_S = 4.0
-"""How long the provider may be silent, in seconds."""
+LASTS_S = 3_600.0  # cache duration of the provider's description and keys, in seconds
+AGAIN_S = 60.0  # extra use of an old description while the provider is unavailable, in seconds
+LEEWAY_S = 60  # tolerated clock difference to the provider, in seconds
+TIMEOUT_S = 10.0  # timeout of all requests of one sign-in together, including the wait for a slot, in seconds
+SILENCE_S = 4.0  # timeout of a silent connection to the provider, in seconds
 MOST_AT_ONCE = 16
-MOST_BYTES = 1 << 20
-"""Bytes of an answer; a company's key set is some 10 KiB."""
+MOST_BYTES = 1 << 20  # maximum size of an answer, in bytes. A company's key set has about 10 KiB.
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -53,7 +47,7 @@ for _name in ("httpx2", "httpcore2"):  # they log each call's URL
 
 
 class _Description(msgspec.Struct):
-    """The parts of the provider's discovery document that are read (OpenID Connect Discovery 1.0, section 3)."""
+    """The used parts of the discovery document (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -73,11 +67,11 @@ class _Tokens(msgspec.Struct):
 
 
 class _Untrue(Exception):
-    """What should be an ID token does not have the form of one."""
+    """Not a valid ID token."""
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """A connection that stops reading an answer which is larger than any that it needs."""
+    """A transport that stops reading oversized answers."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
@@ -94,8 +88,8 @@ class _Bounded(httpx2.AsyncHTTPTransport):
         return httpx2.Response(response.status_code, headers=response.headers, content=b"".join(parts), request=request)
 
 
-class Provider:
-    """The provider of one issuer. Its description and keys are read when they are first needed, and kept for an hour."""
+class OidcProvider:
+    """The provider of one issuer. Its description and keys are loaded on demand and cached for an hour."""
 
     def __init__(
         self,
@@ -119,11 +113,7 @@ class Provider:
         self._reading_keys = asyncio.Lock()
 
     async def url(self, *, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
-        """Return the URL of the provider's page at which a person signs in.
-
-        Raises:
-            ProviderUnavailable: The provider cannot be asked where its page is.
-        """
+        """Return the URL of the provider's sign-in page. Raise ProviderUnavailable."""
         async with self._asking() as client:
             described = await self._description(client)
             url, _ = client.create_authorization_url(
@@ -136,17 +126,12 @@ class Provider:
         return str(url)
 
     async def account(self, code: str, *, redirect_uri: str, nonce: str, verifier: str, issuer: str) -> Account:
-        """Return the account that a code stands for. `issuer` is the one that the answer names, "" if it names none.
-
-        Raises:
-            ProviderUnavailable: The provider does not answer, or not as a provider does.
-            Unauthenticated: It knows no such code, or its word cannot be taken.
-        """
+        """Return the account of a code. `issuer`: its `iss`. Raise ProviderUnavailable or Unauthenticated."""
         async with self._asking() as client:
             described = await self._description(client)
             if (issuer or described.authorization_response_iss_parameter_supported) and issuer != self.issuer:
-                # Another provider's answer (RFC 9207): the code must not reach this one's token endpoint.
-                raise Unauthenticated(f"this answer is not from {self.name}; begin again")
+                # Another provider's answer (RFC 9207): its code must not reach this token endpoint.
+                raise Unauthenticated(f"this answer is not from {self.name}; start again")
             methods = described.token_endpoint_auth_methods_supported
             if self._secret and "client_secret_basic" not in methods and "client_secret_post" in methods:
                 client.token_endpoint_auth_method = "client_secret_post"  # noqa: S105 - a method's name
@@ -163,10 +148,10 @@ class Provider:
                 log.warning("%s refused a sign-in: %s", self.issuer, word)
                 if word in {"invalid_client", "unauthorized_client"}:
                     raise ProviderUnavailable(
-                        f"{self.name} does not take this server's credentials (`{word}`); an admin looks at BATON_OIDC_CLIENT_ID"
+                        f"{self.name} rejects this server's credentials (`{word}`); ask an admin to check BATON_OIDC_CLIENT_ID"
                         " and BATON_OIDC_CLIENT_SECRET"
                     ) from None
-                raise Unauthenticated(f"{self.name} refused this sign-in (`{word}`); begin again") from None
+                raise Unauthenticated(f"{self.name} refused this sign-in (`{word}`); start again") from None
             tokens = msgspec.convert(dict(found), _Tokens)
             claims = await self._claims(client, described, tokens, nonce)
         return Account(self.issuer, claims)
@@ -174,21 +159,21 @@ class Provider:
     async def _claims(
         self, client: AsyncOAuth2Client, described: _Description, tokens: _Tokens, nonce: str
     ) -> dict[str, Any]:
-        """Return what an ID token says. Raise Unauthenticated."""
+        """Return the claims of an ID token. Raise Unauthenticated."""
         keys = await self._key_set(client, described)
         try:
             try:
                 return self._checked(tokens, keys, nonce)
             except InvalidKeyIdError:
-                pass  # a new key; the token came from the provider itself, so that nobody else has it asked again
+                pass  # a new key: the token is the provider's own, so strangers cannot trigger this reload
             keys = await self._key_set(client, described, again=True)
             return self._checked(tokens, keys, nonce)
         except (JoseError, _Untrue) as error:
             log.warning("an ID token of %s is refused: %s", self.issuer, _why(error))
-            raise Unauthenticated(f"what {self.name} said cannot be taken ({_why(error)}); tell an admin") from None
+            raise Unauthenticated(f"what {self.name} sent is invalid ({_why(error)}); ask an admin") from None
 
     def _checked(self, tokens: _Tokens, keys: KeySet, nonce: str) -> dict[str, Any]:
-        """Return what an ID token says, held to OpenID Connect Core 1.0, section 3.1.3.7. Raise JoseError and _Untrue."""
+        """Verify an ID token (OpenID Connect Core 1.0, 3.1.3.7). Return its claims. Raise JoseError or _Untrue."""
         try:
             token = jwt.decode(
                 tokens.id_token, key=keys, registry=JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
@@ -197,14 +182,14 @@ class Provider:
                 token.claims,
                 token.header,
                 {
-                    # authlib asks for neither of these two by itself.
+                    # authlib does not require these two by itself.
                     "iss": {"essential": True, "value": self.issuer},
                     "aud": {"essential": True, "value": self._client_id},
                 },
                 {"nonce": nonce, "client_id": self._client_id, "access_token": tokens.access_token},
             )
             claims.validate(now=int(self._now()), leeway=LEEWAY_S)
-        except (TypeError, ValueError, OverflowError) as error:  # a header or a claim of a type that nobody expects
+        except (TypeError, ValueError, OverflowError) as error:  # a header or claim of an unexpected type
             raise _Untrue from error
         subject = claims["sub"]
         if not 0 < len(subject) <= LONGEST_SUBJECT or not subject.isprintable():
@@ -223,7 +208,7 @@ class Provider:
             except (httpx2.HTTPError, msgspec.MsgspecError, ProviderUnavailable):
                 if self._described is None:
                     raise
-                # Where it was is where it most likely is; it is asked again in a minute.
+                # The old endpoints are most likely valid. Ask again in a minute.
                 self._described_at = self._moment() - LASTS_S + AGAIN_S
                 return self._described
             self._described, self._described_at = found, self._moment()
@@ -232,14 +217,14 @@ class Provider:
     def _check(self, described: _Description) -> None:
         if described.issuer != self.issuer:
             raise ProviderUnavailable(
-                f"the provider names itself `{described.issuer[:300]}`, and BATON_OIDC_ISSUER is `{self.issuer}`; an admin"
-                " sets it to the same"
+                f"the provider's issuer is `{described.issuer[:300]}`, but BATON_OIDC_ISSUER is `{self.issuer}`; an admin must"
+                " set it to the same"
             )
         is_local = urlsplit(self.issuer).scheme == "http"
         for url in (described.authorization_endpoint, described.token_endpoint, described.jwks_uri):
             parts = urlsplit(url)
             if parts.scheme != "https" and not (is_local and parts.scheme == "http" and parts.hostname in LOOPBACK):
-                raise ProviderUnavailable(f"the provider's address `{url[:300]}` is no `https://` URL")
+                raise ProviderUnavailable(f"the provider's address `{url[:300]}` is not an `https://` URL")
 
     async def _key_set(self, client: AsyncOAuth2Client, described: _Description, *, again: bool = False) -> KeySet:
         async with self._reading_keys:
@@ -251,14 +236,14 @@ class Provider:
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[AsyncOAuth2Client]:
-        """Yield a client that shares no cookies with others. Turn its errors into ones that tell a person what to do."""
+        """Yield a client without shared cookies. Convert its errors into ProviderUnavailable."""
         try:
             async with asyncio.timeout(TIMEOUT_S), self._turns, self._client() as client:
                 yield client
         except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, msgspec.MsgspecError, ValueError) as error:
             log.warning("the OpenID provider %s does not answer as one: %s", self.issuer, _why(error))
             raise ProviderUnavailable(
-                f"{self.name} cannot be asked now ({_why(error)}); try again, or sign in with a token"
+                f"{self.name} is unavailable ({_why(error)}); try again, or sign in with a token"
             ) from None
 
     def _client(self) -> AsyncOAuth2Client:
@@ -271,7 +256,7 @@ class Provider:
             trust_env=False,
             follow_redirects=False,
             timeout=SILENCE_S,
-            # A compressed answer could be a thousand times as large as what was counted.
+            # A compressed answer could expand to a thousand times the counted size.
             headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "baton"},
         )
 
@@ -283,7 +268,7 @@ async def _read(client: AsyncOAuth2Client, url: str, kind: type[T]) -> T:
 
 
 def _public(found: _KeySet) -> KeySet:
-    """Return the keys that may have signed; others of the set (of encryption, of kinds unknown here) are left out."""
+    """Return the possible signing keys. Skip encryption keys and unknown kinds."""
     keys: list[Key] = []
     for one in found.keys:
         if one.get("kty") in _PUBLIC and one.get("use", "sig") == "sig":
@@ -295,12 +280,12 @@ def _public(found: _KeySet) -> KeySet:
 
 
 def _word(code: object) -> str:
-    """Return an error's code as a word that may be shown: a provider's sentences are not."""
+    """Return an error's code, safe to show. A provider's sentences are not."""
     return "".join(c for c in str(code)[:60] if c.isascii() and (c.isalnum() or c in "_-.")) or "no reason"
 
 
 def _why(error: Exception) -> str:
-    """Return a short description of what went wrong, without the request or the answer."""
+    """Describe an error briefly, without the request or the answer."""
     match error:
         case TimeoutError() | httpx2.TimeoutException():
             return "no answer in time"
@@ -309,10 +294,10 @@ def _why(error: Exception) -> str:
         case httpx2.ConnectError():
             return "no connection"
         case _Untrue():
-            return "it is no ID token"
+            return "it is not an ID token"
         case JoseError():
             return _word(error.error) + (f": {_word(error.claim)}" if hasattr(error, "claim") else "")
         case msgspec.MsgspecError():
-            return "its answer is not what a provider answers"
+            return "its answer is invalid"
         case _:
             return type(error).__name__

@@ -1,4 +1,4 @@
-"""Signs a browser in with an account: sends it to the provider, and finds the user whom the answer names."""
+"""Signs browsers in with accounts: redirects to the provider, and finds the account's user."""
 
 from __future__ import annotations
 
@@ -8,37 +8,34 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import NotFound, StoreUnavailable, Unauthenticated
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import NotFound, Unauthenticated
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.changes import audit_store
 from baton.people.browser_sessions.service import BrowserSessions
 from baton.people.browser_sessions.store import BrowserSession
-from baton.people.oidc.account import Account, NamesNobody
-from baton.people.oidc.attempt import Attempt
-from baton.people.permissions import CONSOLE_ROLES
-from baton.people.users import Users
+from baton.people.oidc.attempt import Account, NamesNobody, SignInAttempt
+from baton.people.users import CONSOLE_ROLES, Users
+from baton.rules.call.call import Principal
 
 if TYPE_CHECKING:
     from baton.kernel.base.oidc_settings import OidcSettings
     from baton.people.directory import User
-    from baton.people.oidc.provider import Provider
+    from baton.people.oidc.provider import OidcProvider
 
 log = logging.getLogger(__name__)
 
 _REFUSALS = {
-    "access_denied": "you or {name} said no",
+    "access_denied": "you or {name} refused",
     "login_required": "{name} asks you to sign in there first",
-    "interaction_required": "{name} wants something from you first; begin again",
-    "consent_required": "{name} asks for your consent first; begin again",
+    "interaction_required": "{name} needs an action from you first; start again",
+    "consent_required": "{name} asks for your consent first; start again",
     "temporarily_unavailable": "{name} is not available now; try again, or sign in with a token",
-    "server_error": "{name} has a fault; try again, or sign in with a token",
-}
-"""What a provider can answer instead of a code (RFC 6749, section 4.1.2.1), in words."""
+    "server_error": "{name} has an internal error; try again, or sign in with a token",
+}  # messages for a provider's error codes (RFC 6749, section 4.1.2.1)
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the provider sent the browser back with; nothing of it may be trusted."""
+class ProviderAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The provider's answer from the browser. Untrusted."""
 
     state: str
     code: str = ""
@@ -47,7 +44,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountSignIn:
-    """Signs browsers in with accounts of the one provider, where there is one."""
+    """Signs browsers in with accounts of the configured provider."""
 
     def __init__(
         self,
@@ -55,7 +52,7 @@ class AccountSignIn:
         users: Users,
         browsers: BrowserSessions,
         settings: OidcSettings,
-        provider: Provider | None,
+        provider: OidcProvider | None,
         *,
         organisation: str,
     ) -> None:
@@ -68,17 +65,12 @@ class AccountSignIn:
 
     @property
     def name(self) -> str:
-        """The provider's name for people, "" if there is no provider."""
+        """The provider's display name, or ""."""
         return self._provider.name if self._provider is not None else ""
 
-    async def begin(self, return_to: str, redirect_uri: str) -> tuple[Attempt, str]:
-        """Begin an attempt; return it and the URL of the provider's page.
-
-        Raises:
-            NotFound: This server has no provider.
-            ProviderUnavailable: The provider does not answer.
-        """
-        attempt = Attempt.begin(return_to)
+    async def begin(self, return_to: str, redirect_uri: str) -> tuple[SignInAttempt, str]:
+        """Start an attempt. Return it and the provider's URL. Raise NotFound or ProviderUnavailable."""
+        attempt = SignInAttempt.begin(return_to)
         url = await self._the_provider().url(
             redirect_uri=redirect_uri,
             state=attempt.derived("state"),
@@ -87,22 +79,20 @@ class AccountSignIn:
         )
         return attempt, url
 
-    async def finish(self, attempt: Attempt | None, answer: Answer, redirect_uri: str) -> tuple[BrowserSession, str]:
-        """Make a session of the provider's answer; return it and its text, which nobody keeps.
+    async def finish(
+        self, attempt: SignInAttempt | None, answer: ProviderAnswer, redirect_uri: str
+    ) -> tuple[BrowserSession, str]:
+        """Turn the provider's answer into a session; return both forms.
 
-        Raises:
-            NotFound: This server has no provider.
-            Unauthenticated: It is not the answer to this browser's attempt, or its account signs nobody in.
-            ProviderUnavailable: The provider does not answer.
-            StoreUnavailable: The database is away; nothing was changed.
+        Raise NotFound without a provider, Unauthenticated, ProviderUnavailable or StoreUnavailable.
         """
         provider = self._the_provider()
         if attempt is None or not hmac.compare_digest(attempt.derived("state").encode(), answer.state.encode()):
             raise Unauthenticated(
-                "this sign-in was not begun here, or longer than ten minutes ago, or another was begun since; begin again"
+                "this sign-in was not started here, is older than ten minutes, or was replaced by another; start again"
             )
         if not answer.code:
-            why = _REFUSALS.get(answer.error, "{name} sent you back without an answer; begin again")
+            why = _REFUSALS.get(answer.error, "{name} sent you back without an answer; start again")
             raise Unauthenticated(why.format(name=provider.name))
         account = await provider.account(
             answer.code,
@@ -118,27 +108,26 @@ class AccountSignIn:
             await self._audit_refusal(account, str(refused))
             raise Unauthenticated(f"you are not signed in: {refused}") from None
 
-    def _the_provider(self) -> Provider:
+    def _the_provider(self) -> OidcProvider:
         if self._provider is None:
-            raise NotFound("this server signs nobody in with an account; sign in with a token")
+            raise NotFound("this server has no sign-in by account; sign in with a token")
         return self._provider
 
     def _user(self, account: Account) -> User:
-        """Return the user whom an account signs in. Raise NamesNobody."""
         name = account.user_name(self._settings)
         user = self._users.find(name)
         if user is None:
             raise NamesNobody(f"there is no user `{name}`; an admin adds one with `baton user set {name}`")
         if user.disabled_at is not None:
             raise NamesNobody(f"the user `{name}` is disabled")
-        # An issuer's subject is never another person's later; a name may be. Another issuer is the operator's own word.
+        # An issuer never reuses a subject, but may reuse a name. Another issuer is the operator's decision.
         if user.account.partition(" ")[0] == account.issuer and user.account != account.text:
             raise NamesNobody(
                 f"the user `{name}` has signed in with another account of that name; if this one is theirs now, an admin runs"
                 f" `baton user set {name} --forget-account`"
             )
         holder = self._users.of_account(account.text)
-        if holder is not None and holder.name != name:  # who may change their name at the provider takes nobody's place
+        if holder is not None and holder.name != name:  # a renamed account must not take another user's place
             raise NamesNobody(
                 f"this account is the user `{holder.name}`, and names itself `{name}` now; an admin runs"
                 f" `baton user set {holder.name} --forget-account`"
@@ -148,10 +137,10 @@ class AccountSignIn:
         return user
 
     async def _audit_refusal(self, account: Account, why: str) -> None:
-        """Record who was refused. They have an account at the provider, so a stranger cannot fill the log."""
+        """Audit a refusal. The account is confirmed by the provider, so strangers cannot fill the log."""
         log.info("%s signs nobody in: %s", account.text, why)
         nobody = Principal(organisation=self._organisation, team="", user="", role="developer")
-        try:
+        with StoreErrors("sign-in is unavailable now; try again"):
             async with self._database.transaction() as connection:
                 await audit_store.add(
                     connection,
@@ -161,5 +150,3 @@ class AccountSignIn:
                     object=account.text,
                     reason=why,
                 )
-        except DatabaseUnavailable:
-            raise StoreUnavailable("nobody can be signed in now; try again") from None

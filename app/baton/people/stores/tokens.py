@@ -1,4 +1,4 @@
-"""The table of tokens, and its queries."""
+"""The table of tokens."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from baton.people.directory import Token
 
 
 class TokenRow(SQLModel, table=True):
-    """One token; `digest` is the SHA-256 of the whole token, in hexadecimal digits."""
+    """One token. `digest` is the hexadecimal SHA-256 of the whole token."""
 
     __tablename__ = "tokens"
     __table_args__ = (Index("ix_tokens_organisation", "organisation", "id"),)
@@ -38,7 +38,7 @@ _tokens = TokenRow.__table__
 
 
 async def load_all(database: Database, organisation: str) -> list[Token]:
-    """Read every token of an organisation, the newest first."""
+    """Load all tokens of an organisation, newest first."""
     query = (
         select(_tokens)
         .where(_tokens.c.organisation == organisation)
@@ -50,7 +50,7 @@ async def load_all(database: Database, organisation: str) -> list[Token]:
 
 
 async def load_some(database: Database, organisation: str, ids: Sequence[str]) -> list[Token]:
-    """Read the tokens of these ids, as far as they are there."""
+    """Load the existing tokens of some ids."""
     found: list[Token] = []
     async with database.transaction() as connection:
         for start in range(0, len(ids), LARGEST_BATCH):
@@ -71,7 +71,7 @@ async def add(connection: AsyncConnection, organisation: str, token: Token) -> N
 
 
 async def revoke(connection: AsyncConnection, organisation: str, token_id: str, at: datetime) -> None:
-    """Mark a token as revoked; the moment of the first time stays."""
+    """Mark a token as revoked. The first revocation time remains."""
     await connection.execute(
         update(_tokens)
         .where(_tokens.c.organisation == organisation, _tokens.c.id == token_id, _tokens.c.revoked_at.is_(None))
@@ -79,31 +79,21 @@ async def revoke(connection: AsyncConnection, organisation: str, token_id: str, 
     )
 
 
-async def live_hooks(connection: AsyncConnection, organisation: str, user: str, now: datetime) -> int:
-    """Count a user's tokens for hooks that are neither revoked nor expired."""
+async def live(connection: AsyncConnection, organisation: str, role: str, now: datetime, user: str = "") -> int:
+    """Count the tokens of a role, or of one user's, that are neither revoked nor expired."""
     query = select(func.count()).where(
         _tokens.c.organisation == organisation,
-        _tokens.c.user == storable(user),
-        _tokens.c.role == "hook",
+        _tokens.c.role == role,
         _tokens.c.revoked_at.is_(None),
         _tokens.c.expires_at.is_(None) | (_tokens.c.expires_at > now),
     )
-    return (await connection.execute(query)).scalar_one()
-
-
-async def live_admins(connection: AsyncConnection, organisation: str, now: datetime) -> int:
-    """Count the admin tokens that are neither revoked nor expired."""
-    query = select(func.count()).where(
-        _tokens.c.organisation == organisation,
-        _tokens.c.role == "admin",
-        _tokens.c.revoked_at.is_(None),
-        _tokens.c.expires_at.is_(None) | (_tokens.c.expires_at > now),
-    )
+    if user:
+        query = query.where(_tokens.c.user == storable(user))
     return (await connection.execute(query)).scalar_one()
 
 
 async def note_used(database: Database, organisation: str, used: Mapping[str, datetime]) -> None:
-    """Store when tokens were last used; an older moment never replaces a newer one."""
+    """Store last-use times. An older time never replaces a newer one."""
     if not used:
         return
     async with database.transaction() as connection:

@@ -1,4 +1,4 @@
-"""The tables of users, teams and projects, and their queries."""
+"""The tables of users, teams, projects and aliases."""
 
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
@@ -10,11 +10,11 @@ from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
 from baton.kernel.base.storable import storable
-from baton.people.directory import Directory, Project, Team, User
+from baton.people.directory import Alias, Directory, Project, Team, User
 
 
 class UserRow(SQLModel, table=True):
-    """One person or machine that tokens speak for."""
+    """One person or machine with tokens."""
 
     __tablename__ = "users"
     __table__: ClassVar[Table]
@@ -29,7 +29,7 @@ class UserRow(SQLModel, table=True):
 
 
 class TeamRow(SQLModel, table=True):
-    """A team that was entered; users and projects may name others."""
+    """A team added explicitly. Users and projects may name others."""
 
     __tablename__ = "teams"
     __table__: ClassVar[Table]
@@ -40,7 +40,7 @@ class TeamRow(SQLModel, table=True):
 
 
 class ProjectRow(SQLModel, table=True):
-    """Which team a project belongs to."""
+    """A project's team."""
 
     __tablename__ = "projects"
     __table__: ClassVar[Table]
@@ -50,25 +50,43 @@ class ProjectRow(SQLModel, table=True):
     team: str
 
 
-T = TypeVar("T", User, Team, Project)
-_TABLES: dict[type, Table] = {User: UserRow.__table__, Team: TeamRow.__table__, Project: ProjectRow.__table__}
+class AliasRow(SQLModel, table=True):
+    """An alias of a project."""
+
+    __tablename__ = "project_aliases"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    project: str
+
+
+T = TypeVar("T", User, Team, Project, Alias)
+_TABLES: dict[type, Table] = {
+    User: UserRow.__table__,
+    Team: TeamRow.__table__,
+    Project: ProjectRow.__table__,
+    Alias: AliasRow.__table__,
+}
 
 
 async def load(database: Database, organisation: str) -> Directory:
-    """Read the whole directory of an organisation."""
+    """Load the directory of an organisation."""
     async with database.transaction() as connection:
         return await load_with(connection, organisation)
 
 
 async def load_with(connection: AsyncConnection, organisation: str) -> Directory:
-    """Read the whole directory within a transaction."""
+    """Load the directory within a transaction."""
     users = await _rows(connection, UserRow.__table__, organisation, User)
     teams = await _rows(connection, TeamRow.__table__, organisation, Team)
     projects = await _rows(connection, ProjectRow.__table__, organisation, Project)
+    aliases = await _rows(connection, AliasRow.__table__, organisation, Alias)
     return Directory(
         users={user.name: user for user in users},
         teams={team.name: team for team in teams},
         projects={project.name: project for project in projects},
+        aliases={alias.name: alias for alias in aliases},
     )
 
 
@@ -78,22 +96,22 @@ async def _rows(connection: AsyncConnection, table: Table, organisation: str, ki
 
 
 async def find(connection: AsyncConnection, organisation: str, kind: type[T], name: str) -> T | None:
-    """Read a user, a team or a project by name."""
+    """Read a user, a team, a project or an alias by name."""
     table = _TABLES[kind]
     query = select(table).where(table.c.organisation == organisation, table.c.name == storable(name))
     row = (await connection.execute(query)).first()
     return None if row is None else msgspec.convert(row._asdict(), kind)
 
 
-async def put(connection: AsyncConnection, organisation: str, row: User | Team | Project) -> None:
-    """Store a user, a team or a project, in the place of the one of that name."""
+async def put(connection: AsyncConnection, organisation: str, row: User | Team | Project | Alias) -> None:
+    """Insert or replace a user, a team, a project or an alias."""
     table = _TABLES[type(row)]
     values = row_of(row)
     insert = insert_into(connection.dialect.name, table).values(values | {"organisation": organisation})
     await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "name"], set_=values))
 
 
-async def remove_user(connection: AsyncConnection, organisation: str, name: str) -> None:
-    """Remove a user from the directory; what they did stays."""
-    table = UserRow.__table__
+async def remove(connection: AsyncConnection, organisation: str, kind: type[T], name: str) -> None:
+    """Delete a row of the directory. Records of a user's activity remain."""
+    table = _TABLES[kind]
     await connection.execute(delete(table).where(table.c.organisation == organisation, table.c.name == storable(name)))

@@ -1,4 +1,4 @@
-"""The table of uploaded policy layers, every version of each."""
+"""The table of all versions of uploaded policy layers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,14 +9,14 @@ from sqlalchemy import JSON, Column, Table, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.engine.text.masking import mask
 from baton.kernel.base.sql import Database, UTCDateTime
 from baton.kernel.base.storable import storable
+from baton.lib.text.masking import mask
 from baton.policies.layer_versions import LayerVersion, StoredLayer
 
 
 class PolicyLayerRow(SQLModel, table=True):
-    """One version of one layer; `name` is "-" for the organisation, at most one version of a layer is active."""
+    """One version of a layer. `name` is "-" for the organisation; at most one version per layer is active."""
 
     __tablename__ = "policy_layers"
     __table__: ClassVar[Table]
@@ -38,7 +38,7 @@ _DESCRIBED = tuple(column for column in _layers.c if column.name not in {"organi
 
 
 async def active(database: Database, organisation: str) -> list[StoredLayer]:
-    """Read the active version of every layer."""
+    """Return the active version of every layer."""
     query = (
         select(*_DESCRIBED, _layers.c.files)
         .where(_layers.c.organisation == organisation, _layers.c.state == "active")
@@ -52,7 +52,7 @@ async def active(database: Database, organisation: str) -> list[StoredLayer]:
 async def active_of(
     database: Database, organisation: str, places: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], StoredLayer]:
-    """Read the active versions of some layers, by tier and name."""
+    """Return the active versions of some layers, by tier and name."""
     query = select(*_DESCRIBED, _layers.c.files).where(
         _layers.c.organisation == organisation,
         tuple_(_layers.c.tier, _layers.c.name).in_([(tier, storable(name)) for tier, name in places]),
@@ -63,7 +63,7 @@ async def active_of(
 
 
 async def get(database: Database, organisation: str, tier: str, name: str, version: int = 0) -> StoredLayer | None:
-    """Read one version, the active one for 0; None where there is none."""
+    """Return one version, the active one for 0, or None."""
     query = select(*_DESCRIBED, _layers.c.files).where(*_of(organisation, tier, name))
     query = query.where(_layers.c.version == version if version else _layers.c.state == "active")
     async with database.transaction() as connection:
@@ -74,7 +74,7 @@ async def get(database: Database, organisation: str, tier: str, name: str, versi
 async def versions(
     database: Database, organisation: str, tier: str, name: str, *, below: int = 0, limit: int = 50
 ) -> list[LayerVersion]:
-    """List versions, the newest first; `below` continues after the last one of the page before."""
+    """List versions, newest first, below the previous page's last one."""
     query = select(*_DESCRIBED).where(*_of(organisation, tier, name)).order_by(_layers.c.version.desc()).limit(limit)
     if below:
         query = query.where(_layers.c.version < below)
@@ -84,13 +84,13 @@ async def versions(
 
 
 async def active_version(connection: AsyncConnection, organisation: str, tier: str, name: str) -> int:
-    """Return the number of the active version, 0 for none."""
+    """Return the number of the active version, or 0."""
     query = select(_layers.c.version).where(*_of(organisation, tier, name), _layers.c.state == "active")
     return int((await connection.execute(query)).scalar() or 0)
 
 
 async def version_before(database: Database, organisation: str, tier: str, name: str) -> int:
-    """Return the newest version below the active one that was active before, 0 for none."""
+    """Return the newest version below the active one with an activation, or 0."""
     async with database.transaction() as connection:
         now = await active_version(connection, organisation, tier, name)
         query = select(func.max(_layers.c.version)).where(
@@ -111,7 +111,7 @@ async def add(
     by: str,
     reason: str,
 ) -> int:
-    """Store a new version as a draft and give its number. The caller's transaction must hold the change's number."""
+    """Store a new draft version and return its number. The transaction must hold the change's number."""
     query = select(func.max(_layers.c.version)).where(*_of(organisation, tier, name))
     version = int((await connection.execute(query)).scalar() or 0) + 1
     await connection.execute(
@@ -132,13 +132,13 @@ async def add(
 
 
 async def retire(connection: AsyncConnection, organisation: str, tier: str, name: str) -> None:
-    """Make no version of a layer active."""
+    """Deactivate a layer."""
     where = (*_of(organisation, tier, name), _layers.c.state == "active")
     await connection.execute(update(_layers).where(*where).values(state="retired"))
 
 
 async def activate(connection: AsyncConnection, organisation: str, tier: str, name: str, version: int) -> None:
-    """Make a version the active one of its layer."""
+    """Activate a version of a layer."""
     await retire(connection, organisation, tier, name)
     where = (*_of(organisation, tier, name), _layers.c.version == version)
     await connection.execute(update(_layers).where(*where).values(state="active", activated_at=datetime.now(UTC)))

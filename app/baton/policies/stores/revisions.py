@@ -1,4 +1,4 @@
-"""The table of policy revisions that were active, with their texts."""
+"""The table of formerly active policy revisions with their files."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from baton.kernel.base.storable import storable
 
 
 class PolicyRevisionRow(SQLModel, table=True):
-    """One revision; `files` are its texts by path, `activated_at` is when it last became active."""
+    """One revision: its `files` by path, and its latest activation `activated_at`."""
 
     __tablename__ = "policy_revisions"
     __table__: ClassVar[Table]
@@ -29,7 +29,7 @@ _revisions = PolicyRevisionRow.__table__
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
-    """A revision as it was first seen and last activated."""
+    """A revision's first and latest activation."""
 
     revision: str
     first_at: datetime
@@ -37,10 +37,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def note(database: Database, organisation: str, files: Mapping[str, Mapping[str, str]], at: datetime) -> None:
-    """Note that revisions are active from `at` on: their texts by path, by their ids.
-
-    Texts are written only of those that are new: a server that starts has a revision for each team.
-    """
+    """Store that revisions are active from `at` on. Only new files are written: there is a revision per team."""
     of_ours = _revisions.c.organisation == organisation
     async with database.transaction() as connection:
         stored = update(_revisions).where(of_ours, _revisions.c.revision.in_(files)).values(activated_at=at)
@@ -57,7 +54,7 @@ async def note(database: Database, organisation: str, files: Mapping[str, Mappin
 
 
 async def latest(database: Database, organisation: str, limit: int = 50) -> list[Revision]:
-    """List the revisions, the one that last became active first."""
+    """List the revisions, latest activation first."""
     columns = (_revisions.c.revision, _revisions.c.first_at, _revisions.c.activated_at)
     query = (
         select(*columns)
@@ -71,7 +68,7 @@ async def latest(database: Database, organisation: str, limit: int = 50) -> list
 
 
 async def files(database: Database, organisation: str, revision: str) -> dict[str, str] | None:
-    """Return the texts of a revision by path."""
+    """Return the files of a revision by path, or None."""
     query = select(_revisions.c.files).where(
         _revisions.c.organisation == organisation, _revisions.c.revision == storable(revision)
     )

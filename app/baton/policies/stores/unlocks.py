@@ -1,4 +1,4 @@
-"""The table of unlocks (locked rules that an admin freed for a time), and its queries."""
+"""The table of unlocks (locked rules freed temporarily by an admin)."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -8,12 +8,12 @@ from sqlalchemy import Index, Table, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.engine.policy.rules.locks import Unlock
 from baton.kernel.base.sql import Database, UTCDateTime, row_of
+from baton.rules.policy.rules.files import Unlock
 
 
 class PolicyUnlockRow(SQLModel, table=True):
-    """One rule, or pattern of rules, that is unlocked; `team` and `user` are "" for everybody."""
+    """One unlocked rule or pattern. `team` and `user` are "" for everybody."""
 
     __tablename__ = "policy_unlocks"
     __table_args__ = (Index("ix_policy_unlocks_organisation", "organisation", "until"),)
@@ -34,7 +34,7 @@ _unlocks = PolicyUnlockRow.__table__
 
 
 class StoredUnlock(msgspec.Struct, frozen=True, kw_only=True):
-    """Rules (an id, or a glob over ids) that no lock holds until a time: for a team, for a user, or for everybody."""
+    """Temporarily unlocked rules (an id or a glob) of a team, a user or everybody."""
 
     id: str
     rule: str
@@ -47,21 +47,21 @@ class StoredUnlock(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def for_everybody(self) -> bool:
-        """Whether it holds in the whole organisation."""
+        """Whether it applies to the whole organisation."""
         return not (self.team or self.user)
 
     def concerns(self, *, team: str, user: str) -> bool:
-        """Return whether it holds for a user of a team."""
+        """Return whether it applies to a user of a team."""
         return self.for_everybody or (self.user == user if self.user else self.team == team)
 
     def for_engine(self) -> Unlock:
-        """Return it as the engine knows it, with a note for those who read an explanation."""
+        """Convert it for the rule engine, with a note for explanations."""
         until = self.until.isoformat(timespec="minutes")
         return Unlock(pattern=self.rule, note=f"by {self.created_by} until {until}: {self.reason}")
 
 
 async def load(database: Database, organisation: str, now: datetime) -> list[StoredUnlock]:
-    """Read the unlocks that have not ended, the oldest first."""
+    """Load the current unlocks, oldest first."""
     query = (
         select(*(column for column in _unlocks.c if column.name != "organisation"))
         .where(_unlocks.c.organisation == organisation, _unlocks.c.until > now)
@@ -80,6 +80,6 @@ async def add(connection: AsyncConnection, organisation: str, unlock: StoredUnlo
 
 
 async def remove(connection: AsyncConnection, organisation: str, unlock_id: str) -> bool:
-    """Remove an unlock. Return False if it was gone already."""
+    """Delete an unlock. Return False if it did not exist."""
     gone = delete(_unlocks).where(_unlocks.c.organisation == organisation, _unlocks.c.id == unlock_id)
     return (await connection.execute(gone)).rowcount == 1

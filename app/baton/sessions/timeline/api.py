@@ -1,4 +1,4 @@
-"""`GET /sessions/{id}/timeline`: what happened in a session, in one order; and the same as a file."""
+"""`GET /sessions/{id}/timeline`: a session's events in one order, also as a file."""
 
 import contextlib
 from datetime import datetime
@@ -14,9 +14,8 @@ from baton.kernel.http.features import of
 from baton.kernel.http.paging import PageQuery, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
-from baton.sessions.timeline.bodies import TimelineItemModel, TimelinePage
+from baton.sessions.timeline.bodies import JOB_STEPS, Kind, SortKey, TimelineItem, TimelineItemModel, TimelinePage
 from baton.sessions.timeline.export import POLICY, as_html, as_ndjson
-from baton.sessions.timeline.items import JOB_STEPS, Kind, Place, TimelineItem
 from baton.sessions.timeline.service import Timelines
 
 router = APIRouter(tags=["sessions"])
@@ -26,18 +25,18 @@ _PARTS = 4
 
 
 class TimelineFilters(BaseModel):
-    """Which session's items are wanted, and of which kinds; all kinds for none."""
+    """The session, and the kinds of items; all kinds for none."""
 
-    user: str = Field("", max_length=1_024, description="Whose session, where several users have one of that id.")
+    user: str = Field("", max_length=1_024, description="Owner of the session, if several users have one with this id.")
     kind: list[Kind] = Field([], max_length=20)
 
 
 class TimelineQuery(TimelineFilters, PageQuery):
-    """Which page of a timeline is wanted."""
+    """The page of a timeline."""
 
 
 class TimelineExportQuery(TimelineFilters):
-    """Which timeline is exported, and how."""
+    """The exported timeline and its format."""
 
     format: Literal["ndjson", "html"] = "ndjson"
 
@@ -57,7 +56,7 @@ async def get_session_timeline(
         caller.principal, session_id, query.user, query.kind, after=place, limit=query.limit + 1
     )
     items, next_cursor = page(found, query.limit, _key)
-    return TimelinePage(items=[TimelineItemModel.of(item) for item in items], next_cursor=next_cursor)
+    return TimelinePage(items=[TimelineItemModel.build(item) for item in items], next_cursor=next_cursor)
 
 
 @router.get(
@@ -67,7 +66,7 @@ async def get_session_timeline(
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "One item a line, or one HTML file without scripts that needs no network.",
+            "description": "One item per line, or one HTML file without scripts or network access.",
             "content": {
                 "application/x-ndjson": {"schema": {"type": "string"}, "example": '{"at":"…","kind":"prompt"}\n'},
                 "text/html": {"schema": {"type": "string"}},
@@ -93,12 +92,12 @@ def _key(item: TimelineItem) -> tuple[str, ...]:
     return place.at.isoformat(), str(place.source), place.id, str(place.part)
 
 
-def _place(cursor: str) -> Place | None:
+def _place(cursor: str) -> SortKey | None:
     at, source, name, part = after(cursor, _PARTS)
     if not at:
         return None
     with contextlib.suppress(ValueError):
-        place = Place(datetime.fromisoformat(at), int(source), name, int(part))
+        place = SortKey(datetime.fromisoformat(at), int(source), name, int(part))
         if place.at.tzinfo is not None and (place.source != JOB_STEPS or name.rpartition(" ")[2].isdecimal()):
             return place
     raise Invalid("cursor", "is not a cursor; take `next_cursor` of the page before")

@@ -1,32 +1,30 @@
-"""Write a timeline as lines of JSON, or as one HTML file that needs neither scripts nor a network."""
+"""Writes a timeline as lines of JSON, or as one self-contained HTML file without scripts."""
 
 import base64
 import hashlib
 import html
-import re
 from collections.abc import AsyncIterator, Sequence
 
-from baton.sessions.timeline.bodies import TimelineItemModel
-from baton.sessions.timeline.items import TimelineItem
+from baton.lib.text.visible import visible
+from baton.sessions.timeline.bodies import TimelineItem, TimelineItemModel
 
 _STYLE = (
     ":root{color-scheme:light dark}body{font:14px/1.45 system-ui,sans-serif;margin:24px}"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;"
     "border-bottom:1px solid #8884}td{unicode-bidi:isolate}"
     "pre{margin:0;font:12.5px/1.45 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}"
-    ".deny,.failed,.ran_anyway,.rewrite_ignored{font-weight:600}"
+    ".deny,.failed,.ran_anyway,.rewrite_ignored,.changed_by_other{font-weight:600}"
 )
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'"
 """The content security policy of the file, in the answer's header and in the file itself."""
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]")
-"""Control characters, and characters that turn or hide the text around them."""
 
 
 async def as_ndjson(pages: AsyncIterator[Sequence[TimelineItem]]) -> AsyncIterator[bytes]:
     """Yield one JSON object a line for each item."""
     async for page in pages:
-        yield b"".join(TimelineItemModel.of(item).model_dump_json(exclude_none=True).encode() + b"\n" for item in page)
+        lines = (visible(TimelineItemModel.build(item).model_dump_json(exclude_none=True)) for item in page)
+        yield "".join(f"{line}\n" for line in lines).encode()
 
 
 async def as_html(session_id: str, pages: AsyncIterator[Sequence[TimelineItem]]) -> AsyncIterator[bytes]:
@@ -48,8 +46,8 @@ async def as_html(session_id: str, pages: AsyncIterator[Sequence[TimelineItem]])
 
 
 def shown(text: str) -> str:
-    """Return a text for HTML. What would be invisible, or would turn what stands around it, is shown by its number."""
-    return html.escape(_UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text))
+    """Escape a string for HTML. Invisible characters and direction marks are shown as escapes."""
+    return html.escape(visible(text))
 
 
 def _row(item: TimelineItem) -> str:
@@ -63,7 +61,6 @@ def _row(item: TimelineItem) -> str:
 
 
 def _cells(item: TimelineItem) -> tuple[str, str, str, str]:
-    """Return who did an item, what it is, what became of it, and the class of that."""
     if item.job is not None:
         step = item.job
         tokens = f", {step.input_tokens} + {step.output_tokens} tokens" if step.input_tokens else ""
@@ -104,5 +101,5 @@ def _cells(item: TimelineItem) -> tuple[str, str, str, str]:
             what = "\n".join(filter(None, (record.tool, record.command, *record.paths)))
     rules = ", ".join(hit.id for hit in record.rules)
     became = " ".join(filter(None, (record.effect, record.outcome, rules)))
-    # That a call ran against a refusal, or failed, matters more than the verdict on it.
+    # A disobeyed refusal or a failure matters more than the verdict.
     return who, what.strip(), became, record.outcome if record.outcome in {"ran_anyway", "failed"} else record.effect

@@ -1,17 +1,17 @@
-"""A session's timeline, a page at a time, for those who may see the session."""
+"""A session's timeline, a page at a time, for callers with access to the session."""
 
 import heapq
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 
-from baton.delegate.jobs.costs.prices import Price, price_of_call
-from baton.engine.call.principal import Principal
+from baton.delegate.jobs.costs import Price, price_of_call
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.row_scope import row_scope
+from baton.people.users import row_scope
+from baton.rules.call.call import Principal
 from baton.sessions.timeline import store
-from baton.sessions.timeline.items import KINDS, OF_DECISIONS, OF_JOBS, Kind, Place, TimelineItem
+from baton.sessions.timeline.bodies import KINDS, OF_DECISIONS, OF_JOBS, Kind, SortKey, TimelineItem
 
 LARGEST_PAGE = 200
 
@@ -30,14 +30,14 @@ class Timelines:
         user: str,
         kinds: Sequence[Kind],
         *,
-        after: Place | None,
+        after: SortKey | None,
         limit: int,
     ) -> list[TimelineItem]:
         """Return up to `limit` items of these kinds (all for none) after a place, oldest first.
 
         Raises:
-            NotFound: If there is no such session that the principal may see.
-            StoreUnavailable: If the database is away.
+            NotFound: If the session is unknown, or hidden from the principal.
+            StoreUnavailable: If the database is unavailable.
         """
         wanted = frozenset(kinds or KINDS)
         scope = row_scope(principal, "sessions.read")
@@ -47,9 +47,7 @@ class Timelines:
             async with self._database.transaction() as connection:
                 whose = await store.owner(connection, organisation, scope, session_id, user, principal.user)
                 if whose is None or not session_id:
-                    raise NotFound(
-                        f"there is no session `{session_id}`; one that has just begun may take a second to appear"
-                    )
+                    raise NotFound(f"there is no session `{session_id}`; a new one may take a second to appear")
                 session = (session_id, whose.user)
                 if wanted & OF_DECISIONS:
                     parts.append(await store.calls(connection, organisation, scope, session, wanted, after, limit))
@@ -65,11 +63,11 @@ class Timelines:
     async def pages(
         self, principal: Principal, session_id: str, user: str, kinds: Sequence[Kind]
     ) -> AsyncIterator[Sequence[TimelineItem]]:
-        """Return the whole timeline in pages that are read when they are asked for.
+        """Return the whole timeline in lazily read pages.
 
         Raises:
-            NotFound: If there is no such session that the principal may see.
-            StoreUnavailable: If the database is away now; while the pages are read, the iterator raises it.
+            NotFound: If the session is unknown, or hidden from the principal.
+            StoreUnavailable: If the database is unavailable now; while the pages are read, the iterator raises it.
         """
         first = await self.page(principal, session_id, user, kinds, after=None, limit=LARGEST_PAGE)
 

@@ -10,14 +10,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import ENDED_STATES
 from baton.delegate.core.stores.tables import JOBS, JobEventRow
-from baton.engine.call.record import LONGEST_ID, Record
 from baton.kernel.base.storable import storable
-from baton.kernel.base.uuid7 import least_id, moment_of
+from baton.kernel.base.trace import least_id, moment_of
 from baton.kernel.changes.audit_store import AuditRow
-from baton.people.row_scope import RowScope
-from baton.records.pipeline import building
-from baton.records.pipeline.tables import DECISIONS
-from baton.sessions.timeline.items import CALLS, JOB_STEPS, MODES, JobStep, Kind, ModeChange, Place, TimelineItem
+from baton.people.users import RowScope
+from baton.records.pipeline import recorder
+from baton.records.tables import DECISIONS
+from baton.rules.call.kept import LONGEST_ID
+from baton.rules.call.record import Record
+from baton.sessions.timeline.bodies import CALLS, JOB_STEPS, MODES, JobStep, Kind, ModeChange, SortKey, TimelineItem
 
 MOST_CHANGES = 1_000
 """Changes of modes, within the time of one session, that are looked at."""
@@ -27,7 +28,7 @@ _audit = AuditRow.__table__
 
 
 class SessionOwner(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose a session is, and when its first and last calls were made; None where it only has jobs."""
+    """A session's owner, and the times of its first and last calls; None if it only has jobs."""
 
     user: str
     team: str
@@ -61,14 +62,14 @@ async def calls(
     scope: RowScope,
     session: tuple[str, str],
     kinds: Collection[Kind],
-    after: Place | None,
+    after: SortKey | None,
     limit: int,
 ) -> list[TimelineItem]:
     """Read prompts, routes, decisions and spawns after a place, at least `limit` of them if there are as many."""
     session_id, user = session
     query = scope.limit(_of_session(select(DECISIONS), DECISIONS, organisation, session_id, user), DECISIONS)
     if after is not None:
-        if after.source == CALLS:  # a row may have two items, so that of the place is read again
+        if after.source == CALLS:  # a row may have two items, so the place's own row is read again
             first = after.id
         else:  # of one moment, the calls come before the steps of jobs
             first = least_id(after.at + timedelta(microseconds=int(after.source > CALLS)))
@@ -78,7 +79,7 @@ async def calls(
     for row in await connection.execute(query):
         record = msgspec.convert(row._asdict(), Record)
         for part, kind in enumerate(_kinds(record)):
-            place_of_it = Place(moment_of(record.id), CALLS, record.id, part)
+            place_of_it = SortKey(moment_of(record.id), CALLS, record.id, part)
             if kind in kinds and (after is None or place_of_it > after):
                 found.append(TimelineItem(place=place_of_it, kind=kind, record=record))
     return found
@@ -90,7 +91,7 @@ async def job_steps(
     scope: RowScope,
     session: tuple[str, str],
     kinds: Collection[Kind],
-    after: Place | None,
+    after: SortKey | None,
     limit: int,
 ) -> list[TimelineItem]:
     """Read the steps of a session's jobs after a place."""
@@ -126,9 +127,9 @@ async def job_steps(
 
 
 async def mode_changes(
-    connection: AsyncConnection, organisation: str, session_id: str, whose: SessionOwner, after: Place | None
+    connection: AsyncConnection, organisation: str, session_id: str, whose: SessionOwner, after: SortKey | None
 ) -> list[TimelineItem]:
-    """Read the changes of modes that concerned a session while it went on, after a place."""
+    """Read the changes of modes during a session, after a place."""
     if whose.first is None or whose.last is None:
         return []
     query = select(_audit).where(
@@ -140,7 +141,7 @@ async def mode_changes(
     found = []
     for row in await connection.execute(query.order_by(_audit.c.id).limit(MOST_CHANGES)):
         setting = row.after or row.before
-        place = Place(moment_of(row.id), MODES, row.id)
+        place = SortKey(moment_of(row.id), MODES, row.id)
         if _concerns(setting, session_id, whose) and (after is None or place > after):
             mode = ModeChange(
                 action=row.action,
@@ -163,7 +164,7 @@ _IS = {
     "session": DECISIONS.c.event == "SessionStart",
     "prompt": DECISIONS.c.event == "UserPromptSubmit",
     "route": and_(DECISIONS.c.event == "UserPromptSubmit", DECISIONS.c.routed_by != ""),
-    "advisory": DECISIONS.c.event == building.ADVISORIES,
+    "advisory": DECISIONS.c.event == recorder.ADVISORIES,
     "decision": and_(DECISIONS.c.event == "PreToolUse", DECISIONS.c.started_agent == ""),
     "spawn": or_(
         and_(DECISIONS.c.event == "PreToolUse", DECISIONS.c.started_agent != ""), DECISIONS.c.event == "SubagentStart"
@@ -172,11 +173,11 @@ _IS = {
 
 
 def _kinds(record: Record) -> tuple[Kind, ...]:
-    """Return what a record is, which `_IS` says in SQL."""
+    """Return a record's kinds, as in `_IS` of the SQL."""
     match record.event:
         case "UserPromptSubmit":
             return ("prompt", "route") if record.routed_by else ("prompt",)
-        case building.ADVISORIES:
+        case recorder.ADVISORIES:
             return ("advisory",)
         case "SubagentStart":
             return ("spawn",)
@@ -189,7 +190,7 @@ def _kinds(record: Record) -> tuple[Kind, ...]:
 def _step(row: Any) -> TimelineItem:
     body: dict[str, Any] = row.body
     state = str(body.get("state", ""))
-    # A job that was tried again has several ends; its tokens are told once, at the last.
+    # A retried job has several ends; its tokens are shown once, at the last.
     is_over = row.type == "job.state" and state in ENDED_STATES and row.job_ended_at == row.at.astimezone(UTC)
     step = JobStep(
         job=row.job_id,
@@ -204,7 +205,7 @@ def _step(row: Any) -> TimelineItem:
         detail={} if row.type == "job.state" else body,
     )
     return TimelineItem(
-        place=Place(row.at, JOB_STEPS, f"{row.job_id} {row.no}"),
+        place=SortKey(row.at, JOB_STEPS, f"{row.job_id} {row.no}"),
         kind="job" if row.type == "job.state" else "question",
         job=step,
         usd=row.job_cost_usd if is_over else None,

@@ -1,0 +1,331 @@
+"""Approvals: a person answers a question from anywhere, for exactly one act of a session or of a job's agent.
+
+If the client cannot show a question, or the rule names other approvers, the call is refused with a request's id. After
+the approval, the same call passes once. Requests live in SQL alone, so each server sees each answer.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Annotated, Any, Literal
+
+import msgspec
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict
+from pydantic import Field as BodyField
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from uuid_utils import uuid7
+
+from baton.clients.registry import can_ask, words_of
+from baton.delegate.core.call_reading import reading_of
+from baton.delegate.runners.api import JobPermissionsOf
+from baton.delegate.runners.permissions import JOB_PREFIX
+from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.payloads import QuestionChanged
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
+from baton.kernel.base.storable import storable
+from baton.kernel.http.features import of
+from baton.lib.text.masking import mask_json
+from baton.people import approvals as requests
+from baton.people.approvals import APPROVALS, Approval, may_answer, may_see
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import WORK
+from baton.people.users import reach, require
+from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.verdict import RuleHit, Verdict
+from baton.rules.policy.matching.rule import PolicySet
+
+EXPIRES = "1h"
+"""Time that a request waits for an answer, and an approval for its call, unless the rule names another."""
+MOST_WAITING = 50
+"""Requests of one session that wait at once; more calls are refused without a request."""
+MOST_LISTED = 200
+_REWORDED = frozenset({"description", "timeout"})
+"""Keys of a shell tool's input in which a retry may differ: they change nothing that the line does. Of another tool,
+such as an MCP server's, each key counts."""
+_AWAY = "the approval cannot be stored now; nothing was changed, try again"
+_c = APPROVALS.c
+
+
+class Approvals:
+    """The requests of the organisation."""
+
+    def __init__(
+        self, database: Database, events: Emitter = NO_EVENTS, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._database = database
+        self._events = events
+        self._now = now
+
+    async def weigh(self, principal: Principal, call: ToolCall, verdict: Verdict, policies: PolicySet) -> Verdict:
+        """Return a rule's question as changed by requests and their answers.
+
+        An approved act passes once. Without the database, the verdict stays as it is, or becomes a refusal if the rule
+        names other approvers than the user.
+        """
+        asking = {hit.id for hit in verdict.hits if hit.effect == "ask"} | {verdict.rule}
+        rules = [one for one in policies.rules if one.id in asking]
+        # Several rules may ask. The user's own word does not answer the one that names other people only.
+        rule = min(rules, key=lambda one: ("self" in one.file.approvers, one.id != verdict.rule), default=None)
+        approvers, expires = (tuple(rule.file.approvers), rule.file.expires) if rule else (("self",), EXPIRES)
+        asked_here = can_ask(call.client) and "self" in approvers
+        if asked_here or not call.session_id:
+            return verdict
+        try:
+            async with self._database.transaction() as connection:
+                is_shell = call.tool_name in policies.config.shell_tools
+                act = act_of(call, [*sorted(asking), *approvers, policies.revision], is_shell=is_shell)
+                request = await self._find_or_add(connection, principal, call, verdict, approvers, act, expires)
+        except DatabaseUnavailable:
+            request = None
+        if request is None:
+            return _refused(
+                verdict, call.client, "No request could be made. Ask the person to run it outside the agent."
+            )
+        if request.state == "used":
+            hits = tuple(RuleHit(hit.id, "lifted") if hit.effect == "ask" else hit for hit in verdict.hits)
+            return msgspec.structs.replace(verdict, effect="abstain", reason="", suggestion="", hits=hits)
+        if request.state == "denied":
+            why = f": {request.answer_reason}" if request.answer_reason else ""
+            return _refused(verdict, call.client, f"`{request.decided_by}` denied it{why}. Do not try it again.")
+        whom = " or ".join(_WHOM.get(one, f"`{one}`") for one in approvers)
+        return _refused(
+            verdict,
+            call.client,
+            f"It waits for {whom}: `baton approve {request.id}`, or the console. Once it is approved, make exactly this"
+            " call again; until then do other work, or stop.",
+        )
+
+    async def _find_or_add(
+        self,
+        connection: AsyncConnection,
+        principal: Principal,
+        call: ToolCall,
+        verdict: Verdict,
+        approvers: tuple[str, ...],
+        act: str,
+        expires: str,
+    ) -> Approval | None:
+        """Return the act's request: use up an approved one, find an open one, or else create one."""
+        now = self._now()
+        whose = (
+            _c.organisation == principal.organisation,
+            _c.user == principal.user,
+            _c.session_id == call.session_id,
+            _c.job == "",
+        )
+        for found in reversed(await requests.find(connection, *whose, _c.act == act, _c.expires_at > now)):
+            if found.state != "approved":
+                if found.state == "used":
+                    continue
+                return found
+            use = update(APPROVALS).where(_c.id == found.id, _c.state == "approved")
+            if (await connection.execute(use.values(state="used"))).rowcount:
+                return msgspec.structs.replace(found, state="used")
+        waiting = select(func.count()).where(*whose, _c.state == "waiting", _c.expires_at > now)
+        if (await connection.execute(waiting)).scalar_one() >= MOST_WAITING:
+            return None
+        asked = {"tool_name": call.tool_name, "tool_input": mask_json(call.tool_input)}
+        reading = reading_of(verdict, asked)
+        made = Approval(
+            id=f"apr_{uuid7().hex}",
+            organisation=principal.organisation,
+            user=principal.user,
+            team=principal.team,
+            project=call.project,
+            session_id=call.session_id,
+            client=call.client,
+            tool=call.tool_name,
+            act=act,
+            shown=requests.text_of(call.tool_input),
+            rule=verdict.rule,
+            reason=reading.why,
+            reading=msgspec.to_builtins(reading),
+            approvers=" ".join(approvers),
+            created_at=now,
+            expires_at=now + timedelta(**{_UNITS[expires[-1]]: int(expires[:-1])}),
+        )
+        await requests.add(connection, made)
+        self._emit(made, "opened")
+        return made
+
+    async def list_requests(self, principal: Principal, job: str = "") -> list[Approval]:
+        """List visible requests, the oldest first: all that wait, or all of a job. Raise Forbidden, StoreUnavailable."""
+        require(principal, "approvals.read")
+        which = (_c.job == storable(job),) if job else (_c.state == "waiting", _c.expires_at > self._now())
+        with StoreErrors("approvals cannot be read now; try again"):
+            async with self._database.transaction() as connection:
+                found = await requests.find(connection, _c.organisation == principal.organisation, *which)
+        return [one for one in found if may_see(principal, one)][:MOST_LISTED]
+
+    async def get(self, principal: Principal, approval_id: str) -> Approval:
+        """Return a request. Raise Forbidden, NotFound or StoreUnavailable."""
+        require(principal, "approvals.read")
+        with StoreErrors("approvals cannot be read now; try again"):
+            async with self._database.transaction() as connection:
+                return await requests.get(connection, principal, approval_id)
+
+    async def answer(self, principal: Principal, approval_id: str, *, approve: bool, reason: str) -> Approval:
+        """Answer a session's request. Raise as `requests.answer` does, or StoreUnavailable: then nothing was changed."""
+        with StoreErrors(_AWAY):
+            async with self._database.transaction() as connection:
+                answered, is_new = await requests.answer(
+                    connection, principal, approval_id, approve=approve, reason=reason, now=self._now()
+                )
+        if is_new:
+            self._emit(answered, "answered", answer="allow" if approve else "deny", answered_by=principal.user)
+        return answered
+
+    def _emit(self, request: Approval, state: Literal["opened", "answered"], **more: Any) -> None:
+        payload = QuestionChanged(
+            session_id=request.session_id,
+            question_id=request.id,
+            job_id="",
+            state=state,
+            tool_name=request.tool[:200],
+            agent=request.client,
+            project=request.project,
+            **more,
+        )
+        whose = Principal(organisation=request.organisation, user=request.user, team=request.team)
+        self._events.emit(whose, payload)
+
+
+_UNITS = {"m": "minutes", "h": "hours"}
+_WHOM = {"self": "you", "lead": "your team's lead"}
+
+
+def act_of(call: ToolCall, terms: list[str], *, is_shell: bool) -> str:
+    """Return the digest a request is bound to: the tool, its whole input, the folder, and the terms.
+
+    The terms are the asking rules, the approvers and the policies: a call that another rule asks about needs its answer.
+    """
+    given = {name: value for name, value in call.tool_input.items() if not (is_shell and name in _REWORDED)}
+    bound = [call.tool_name, given, call.cwd, call.project, call.agent_id, terms]
+    return blake2b(msgspec.json.encode(bound, order="sorted"), digest_size=16).hexdigest()
+
+
+def _refused(verdict: Verdict, client: str, what: str) -> Verdict:
+    ending = words_of(client).no_question or "The person decides."
+    text = verdict.reason.replace(ending, what) if ending in verdict.reason else f"{verdict.reason} {what}"
+    return msgspec.structs.replace(verdict, effect="deny" if can_ask(client) else verdict.effect, reason=text)
+
+
+# The API.
+
+router = APIRouter(tags=["approvals"])
+ApprovalsOf = Annotated[Approvals, Depends(of(Approvals))]
+
+
+class ReadProgramModel(BaseModel):
+    """One program of the call. `depth` is its nesting, 0 for the line itself."""
+
+    text: str
+    categories: list[str]
+    depth: int
+    risky: bool = BodyField(description="True if it does more than read, build or test.")
+
+
+class EditDiffModel(BaseModel):
+    """An edit of a file, as a unified diff; empty if it is too long to compare."""
+
+    path: str
+    diff: str
+
+
+class ApprovalModel(BaseModel):
+    """A request to approve one call, of a session or of a job's agent. Without an answer by `expires_at` it is denied."""
+
+    id: str
+    kind: Literal["session", "job"]
+    user: str = BodyField(description="The session's user, or the author of the job.")
+    team: str
+    project: str
+    session_id: str
+    client: str = BodyField(description="The client, or the agent of the job.")
+    tool: str
+    input: str = BodyField(description="The call's input as JSON, with secrets masked, at most 4,000 characters of it.")
+    rule: str = BodyField(description="The asking rule; empty if none matches.")
+    reason: str
+    approvers: list[str] = BodyField(description="`self`, `lead`, `role:ROLE` or `user:NAME`.")
+    may_answer: bool
+    state: Literal["waiting", "approved", "denied", "used"]
+    decided_by: str
+    answer_reason: str
+    created_at: datetime
+    expires_at: datetime
+    decision_id: str
+    job: str = BodyField(description="Of kind `job`, like all that follows; else empty.")
+    job_title: str
+    workspace: str
+    command: str = BodyField("", description="The shell line; empty for other calls.")
+    programs: list[ReadProgramModel] = []
+    risky: list[list[int]] = BodyField(
+        [], description="Pairs of character positions in `command`: start and end of a risky part."
+    )
+    unparsed: str = BodyField("", description="Why the command could not be read whole; empty if it was.")
+    edits: list[EditDiffModel] = []
+
+    @classmethod
+    def of(cls, request: Approval, principal: Principal) -> "ApprovalModel":
+        """Show a request to a principal."""
+        fields = request.reading | msgspec.structs.asdict(request)
+        may = request.state == "waiting" and reach(principal, "approvals.decide") and may_answer(principal, request)
+        return cls.model_validate(
+            fields
+            | {
+                "kind": "job" if request.job else "session",
+                "input": request.shown,
+                "approvers": request.approvers.split(" "),
+                "may_answer": bool(may),
+            }
+        )
+
+
+class ApprovalsModel(BaseModel):
+    """Requests, the oldest first; at most 200."""
+
+    items: list[ApprovalModel]
+
+
+class ApprovalAnswerBody(BaseModel):
+    """A person's answer."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"answer": "allow", "reason": "the release of today"}]}
+    )
+
+    answer: Literal["allow", "deny"]
+    reason: str = BodyField("", max_length=1_000, description="Of a denial, the agent reads it.")
+
+
+_Id = Annotated[str, Path(max_length=200)]
+
+
+@router.get("/approvals", operation_id="list_approvals")
+async def list_approvals(
+    caller: CallerOf,
+    approvals: ApprovalsOf,
+    job: Annotated[str, Query(max_length=200, description="All requests of this job's agent, answered ones too.")] = "",
+) -> ApprovalsModel:
+    """List the waiting requests visible to you, of sessions and of jobs, and those of jobs on your machine."""
+    found = await approvals.list_requests(caller.principal, job)
+    return ApprovalsModel(items=[ApprovalModel.of(one, caller.principal) for one in found])
+
+
+@router.get("/approvals/{approval_id}", operation_id="get_approval")
+async def get_approval(caller: CallerOf, approvals: ApprovalsOf, approval_id: _Id) -> ApprovalModel:
+    """Get a request, answered or not."""
+    return ApprovalModel.of(await approvals.get(caller.principal, approval_id), caller.principal)
+
+
+@router.post("/approvals/{approval_id}", operation_id="answer_approval", dependencies=[WORK])
+async def answer_approval(
+    caller: CallerOf, approvals: ApprovalsOf, jobs: JobPermissionsOf, approval_id: _Id, body: ApprovalAnswerBody
+) -> ApprovalModel:
+    """Approve or deny one call. A session's agent makes it again, and it passes once; a job's agent continues."""
+    who = caller.principal
+    service = jobs if approval_id.startswith(JOB_PREFIX) else approvals
+    answered = await service.answer(who, approval_id, approve=body.answer == "allow", reason=body.reason)
+    return ApprovalModel.of(answered, who)

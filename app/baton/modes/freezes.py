@@ -1,0 +1,153 @@
+"""Freezes: refuse all or all changing tool calls of a scope until a time or until a person ends it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, ClassVar
+
+import msgspec
+from sqlalchemy import Table, delete, false, select
+from sqlmodel import Field, SQLModel
+
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import Forbidden, PersonRequired
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
+from baton.kernel.changes.announce import Changes
+from baton.modes.request import ModeTarget
+from baton.people.users import ASK_A_PERSON, Users, covers, require
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import Freeze
+
+KIND = "freezes"
+Key = tuple[str, str, str]
+
+
+class FreezeRow(SQLModel, table=True):
+    """One freeze, as `rules.call.modes.Freeze` describes it; `key` is a digest of its organisation and key."""
+
+    __tablename__ = "freezes"
+    __table__: ClassVar[Table]
+
+    key: str = Field(primary_key=True)
+    organisation: str = Field(index=True)
+    scope: str
+    id: str
+    user: str
+    read_only: bool = Field(sa_column_kwargs={"server_default": false()})
+    reason: str
+    expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    set_by: str
+    set_at: datetime = Field(sa_type=UTCDateTime)
+
+
+_freezes = FreezeRow.__table__
+
+
+class Freezes:
+    """All freezes of the organisation in memory; every change goes to SQL first."""
+
+    def __init__(
+        self,
+        database: Database,
+        changes: Changes,
+        users: Users,
+        *,
+        organisation: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._users = users
+        self._organisation = organisation
+        self._now = now
+        self._known: dict[Key, Freeze] = {}
+        changes.on(KIND, self.load)
+
+    async def load(self) -> None:
+        """Read all freezes from SQL. Raise DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            query = select(_freezes).where(_freezes.c.organisation == self._organisation)
+            async with self._database.transaction() as connection:
+                rows = (await connection.execute(query)).all()
+            found = [msgspec.convert(row._asdict(), Freeze) for row in rows]
+            self._known = {one.key: one for one in found}
+
+    def in_force(self, principal: Principal, project: str, session_id: str) -> Freeze | None:
+        """Return the freeze of a call, the strictest of several; None for none."""
+        if not self._known:
+            return None
+        now = self._now()
+        found = None
+        for one in self._known.values():
+            if (one.expires_at is None or one.expires_at > now) and one.holds_for(principal, project, session_id):
+                if not one.read_only:
+                    return one
+                found = one
+        return found
+
+    def visible(self, principal: Principal) -> list[Freeze]:
+        """List the freezes in force visible to a principal, by scope and name. Raise Forbidden."""
+        require(principal, "modes.read")
+        now = self._now()
+        return [
+            one
+            for key, one in sorted(self._known.items())
+            if (one.expires_at is None or one.expires_at > now) and self._is_visible(principal, one)
+        ]
+
+    def _is_visible(self, principal: Principal, freeze: Freeze) -> bool:
+        match freeze.scope:
+            case "organisation":
+                return True
+            case "team" | "project":
+                team = freeze.id if freeze.scope == "team" else self._users.project_team(freeze.id)
+                return team in {"", principal.team} or covers(principal, "modes.read", user="", team=team)
+        user = freeze.id if freeze.scope == "user" else freeze.user or freeze.set_by
+        return covers(principal, "modes.read", user=user, team=self._users.team_of(user))
+
+    async def set(self, caller: Caller, freeze: Freeze) -> Freeze:
+        """Store a freeze, in the place of an earlier one of its scope and name.
+
+        Raises:
+            PersonRequired: An agent asks for it.
+            Forbidden: Somebody with more rights has frozen the same.
+            StoreUnavailable: The database is unavailable; nothing was changed.
+        """
+        stored = msgspec.structs.replace(freeze, set_by=caller.principal.user, set_at=self._now())
+        await self._change(caller.principal, freeze.key, stored, freeze.reason)
+        return stored
+
+    async def end(self, caller: Caller, where: ModeTarget, reason: str) -> None:
+        """End a freeze. Ending an absent one is no error.
+
+        Raises:
+            PersonRequired: An agent asks for it.
+            Forbidden: Somebody with more rights has frozen it.
+            StoreUnavailable: The database is unavailable; nothing was changed.
+        """
+        await self._change(caller.principal, (where.scope, where.user, where.id), None, reason)
+
+    async def _change(self, actor: Principal, key: Key, freeze: Freeze | None, reason: str) -> None:
+        if actor.agent:
+            raise PersonRequired(f"a freeze needs a person; {ASK_A_PERSON}")
+        name = " ".join(filter(None, key))
+        digest = sha256("".join(f"{len(part)}:{part}" for part in (self._organisation, *key)).encode()).hexdigest()
+        async with self._changes.write(KIND, actor, "freeze.set" if freeze else "freeze.end") as change:
+            query = select(_freezes).where(_freezes.c.key == digest)
+            row = (await change.connection.execute(query)).one_or_none()
+            before = None if row is None else msgspec.convert(row._asdict(), Freeze)
+            if before is not None and before.set_by != actor.user and require(actor, "modes.write") == "own":
+                raise Forbidden(f"`{before.set_by}` has frozen this; ask them or an admin to end it")
+            if before is None and freeze is None:
+                change.unchanged()
+            await change.connection.execute(delete(_freezes).where(_freezes.c.key == digest))
+            if freeze is not None:
+                row_values = row_of(freeze, masked=("reason",)) | {"key": digest, "organisation": self._organisation}
+                await change.connection.execute(
+                    insert_into(change.connection.dialect.name, _freezes).values(row_values)
+                )
+            await change.audit(name, before=_shown(before), after=_shown(freeze), reason=reason)
+
+
+def _shown(freeze: Freeze | None) -> dict[str, Any]:
+    return {} if freeze is None else msgspec.structs.asdict(freeze)

@@ -1,0 +1,139 @@
+"""`/exceptions`: request an exception from a refusal, list, grant and revoke exceptions, propose changes of rules."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.kernel.http.features import of
+from baton.kernel.http.fields import Shown
+from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.people.callers import CallerOf, UsersOf
+from baton.people.rate_limits import ADMIN, EXPENSIVE, WORK
+from baton.records.replay.rule_hits import PackShape
+from baton.sessions.exceptions.service import Exceptions, Scope, State
+
+router = APIRouter(tags=["exceptions"])
+ExceptionsOf = Annotated[Exceptions, Depends(of(Exceptions))]
+
+
+class ExceptionBody(BaseModel):
+    """A stopped call, and the reason why it is needed."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"decision_id": "019b8d5e-3f00-7000-8000-000000000001", "reason": "a hung test runner"}]
+        },
+    )
+
+    decision_id: str = Field(min_length=1, max_length=200)
+    reason: str = Field(min_length=1, max_length=1_000)
+
+
+class GrantBody(BaseModel):
+    """How far and how long a request is granted."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"scope": "session", "until": "2030-01-02T18:00:00Z", "reason": "the archive is rewritten"}]
+        },
+    )
+
+    scope: Scope = Field(
+        description="`once`: this call. Else calls of its shape: in its session or project, or by its user or team."
+    )
+    until: datetime = Field(description="End of the exception, at most 90 days from now.")
+    reason: str = Field("", max_length=1_000)
+
+
+class ExceptionModel(BaseModel):
+    """A request, or a granted exception that ends at `expires_at`. `shown` is the stopped call, `shape` its shape."""
+
+    id: str
+    decision_id: str
+    user: str
+    project: str
+    session_id: str
+    rule: str
+    tool: str
+    shown: str
+    shape: str
+    condition: str
+    reason: str
+    state: State
+    scope: Literal["", Scope]
+    created_by: str
+    created_at: datetime
+    granted_by: str
+    expires_at: datetime
+
+
+class ExceptionPage(BaseModel):
+    """A page of exceptions, newest first; `next_cursor` is absent on the last one."""
+
+    items: list[ExceptionModel]
+    next_cursor: str | None = None
+
+
+class ProposalModel(BaseModel):
+    """A change of a rule, proposed after several grants of one shape, with its replay over the stopped calls."""
+
+    grants: int
+    change: Shown[PackShape]
+
+
+@router.post("/exceptions", operation_id="request_exception", status_code=201, dependencies=[WORK])
+async def request_exception(caller: CallerOf, exceptions: ExceptionsOf, body: ExceptionBody) -> ExceptionModel:
+    """Ask for an exception from the rule that stopped a call. A locked rule has none."""
+    made = await exceptions.request(caller.principal, body.decision_id, body.reason)
+    return ExceptionModel.model_validate(made, from_attributes=True)
+
+
+@router.get("/exceptions", operation_id="list_exceptions", response_model_exclude_none=True)
+async def list_exceptions(
+    caller: CallerOf,
+    users: UsersOf,
+    exceptions: ExceptionsOf,
+    session_id: Text = "",
+    user: Text = "",
+    state: Literal["", "requested", "granted", "used"] = "",
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> ExceptionPage:
+    """List the requests and the exceptions in force."""
+    (before_id,) = after(cursor)
+    await users.check_known(caller, "user", user)
+    found = await exceptions.find(caller.principal, session_id=session_id, user=user, state=state)
+    rest = [one for one in found if not before_id or one.id < before_id]
+    items, next_cursor = page(rest[: limit + 1], limit, lambda one: (one.id,))
+    return ExceptionPage(
+        items=[ExceptionModel.model_validate(one, from_attributes=True) for one in items], next_cursor=next_cursor
+    )
+
+
+@router.get("/exceptions/proposals", operation_id="propose_rule_changes", dependencies=[EXPENSIVE])
+async def propose_rule_changes(caller: CallerOf, exceptions: ExceptionsOf) -> list[ProposalModel]:
+    """Propose a change of a rule for each shape of calls granted three times. Leads and admins only."""
+    found = await exceptions.proposals(caller.principal)
+    return [ProposalModel.model_validate(one, from_attributes=True) for one in found]
+
+
+@router.post("/exceptions/{exception_id}/grant", operation_id="grant_exception", dependencies=[ADMIN])
+async def grant_exception(
+    caller: CallerOf, exceptions: ExceptionsOf, exception_id: str, body: GrantBody
+) -> ExceptionModel:
+    """Grant a request. It takes the right to write the rule, or to be an approver named by it; never for locked rules."""
+    granted = await exceptions.grant(caller.principal, exception_id, **body.model_dump())
+    return ExceptionModel.model_validate(granted, from_attributes=True)
+
+
+@router.delete("/exceptions/{exception_id}", operation_id="revoke_exception", status_code=204, dependencies=[ADMIN])
+async def revoke_exception(
+    caller: CallerOf, exceptions: ExceptionsOf, exception_id: str, reason: Annotated[str, Query(max_length=1_000)] = ""
+) -> Response:
+    """End an exception before its time, or refuse or withdraw a request."""
+    await exceptions.revoke(caller.principal, exception_id, reason)
+    return Response(status_code=204)

@@ -1,0 +1,40 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from baton.machines import session_projects as store
+from baton.machines.session_projects import ClientActivity, LastContact, silent
+from baton.rules.call.call import Principal
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+
+
+def seen(client, hours, user="ada"):
+    return LastContact(user=user, client=client, last_seen=NOW - timedelta(hours=hours))
+
+
+@pytest.mark.parametrize(
+    ("clients", "used_hours_ago", "quiet"),
+    [
+        ([seen("codex", 1)], None, set()),
+        ([seen("codex", 30)], None, set()),
+        ([seen("codex", 30)], 2, {("ada", "codex")}),
+        ([seen("codex", 30)], 30, set()),
+        ([seen("codex", 30), seen("claude-code", 1)], None, {("ada", "codex")}),
+        ([seen("codex", 30), seen("claude-code", 1, "bob")], None, set()),
+        ([seen("codex", 24 * 8)], 2, set()),
+    ],
+    ids=["talks", "user-away", "token-used", "token-old", "other-client", "other-user", "given-up"],
+)
+def test_a_client_is_silent_when_its_user_works_without_it(clients, used_hours_ago, quiet):
+    used = {} if used_hours_ago is None else {"ada": NOW - timedelta(hours=used_hours_ago)}
+    assert silent(clients, used, NOW) == quiet
+
+
+async def test_a_client_with_an_endless_name_keeps_no_other_from_being_noted(database):
+    heard, ada = ClientActivity(database, None, "default"), Principal(user="ada")
+    endless = "".join(chr(0x4E00 + number * 7_919 % 20_011) for number in range(4_096))
+    for client in (endless, "codex"):
+        heard.note(ada, client, "1")
+    await heard.flush()
+    assert {one.client for one in await store.load(database, "default")} == {"codex", endless[:200]}
