@@ -1,6 +1,6 @@
-"""Runs Cerbos beside Baton: a general policy engine in Go, asked over HTTP for the same calls, with as many rules.
+"""Runs Cerbos for comparison: a general policy engine in Go, asked over HTTP for the same calls, with as many rules.
 
-Its rules find commands by regular expressions, in CEL; it reads no shell, keeps no history and writes no record. The
+Its rules find commands by regular expressions, in CEL; it reads no shell and keeps no history. Its decision log is a file. The
 binary comes from npm: `npm install --prefix FOLDER cerbos`, then `python -m bench.pre_tool_use --cerbos FOLDER`.
 """
 
@@ -27,7 +27,7 @@ RULES = (
     r":\(\) *\{ *:\|:& *\};:", r"\b(npm|pnpm|yarn) +publish\b", r"\bkubectl +delete\b", r"\bterraform +(destroy|apply)\b", r"\bdocker +(system|volume) +prune\b",
     r"\baws +s3 +rb\b", r"\bpip +install\b(.*)--break-system-packages", r">+ *(/etc/|~/\.(bash|zsh)rc)", r"\b(sudo|doas) ",
 )  # fmt: skip
-"""Patterns of commands that are refused, one for each of 25 rules of the kinds that Baton ships."""
+"""Patterns of refused commands, one for each of 25 rules of Baton's kinds."""
 
 
 def bodies(payloads: Iterator[bytes]) -> Iterator[bytes]:
@@ -63,10 +63,13 @@ def serving(folder: Path) -> Iterator[tuple[int, psutil.Process]]:
         config = {
             "server": {"httpListenAddr": f"127.0.0.1:{port}", "grpcListenAddr": f"127.0.0.1:{other}"},
             "storage": {"driver": "disk", "disk": {"directory": str(policies), "watchForChanges": False}},
+            "audit": {
+                "enabled": True, "backend": "file", "accessLogsEnabled": False, "decisionLogsEnabled": True, "file": {"path": f"{home}/decisions.log"},
+            },
             "telemetry": {"disabled": True},
-        }
+        }  # fmt: skip
         (Path(home) / "config.json").write_text(json.dumps(config))
-        # One thread runs Go code, as one Python server has one loop; what is compared is CPU time.
+        # One thread runs Go code, like the single loop of a Python server; CPU time is compared.
         env = dict(os.environ) | {"GOMAXPROCS": "1", "CERBOS_NO_TELEMETRY": "1"}
         command = [str(binary), "server", f"--config={home}/config.json", "--log-level=error"]
         with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL) as process:
@@ -102,10 +105,10 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _wait(port: int) -> None:
-    """Wait until Cerbos answers, and check that its rules refuse what they should and nothing else.
+    """Wait until Cerbos answers, and check its rules' refusals.
 
     Raises:
-        SystemExit: If it does not start, or its rules do not hold.
+        SystemExit: If it does not start, or its rules are wrong.
     """
     end = time.monotonic() + START_S
     while time.monotonic() < end:

@@ -1,9 +1,11 @@
 """Measures the engine alone, line by line: `python -m bench.engine [--against FOLDER]`.
 
-The lines are the real commands of tests/corpus and tests/judge/real. There are more of them than the engine's caches
-hold and they come in turns, so each is new whenever it comes. A line's time is the CPU time of its fastest round;
-the floor next to it splits the line with `shlex` and tries some patterns on it. With `--against`, another checkout of
-Baton (`git worktree add FOLDER COMMIT`) is measured in the same rounds, with its own tables and rules.
+The lines are those of tests/lines. They exceed the engine's caches and rotate, so each is always new. A line's time is
+the CPU time of its fastest round; the floor in the next column splits the line with `shlex` and tries some patterns on
+it. With `--against`, another checkout of Baton (`git worktree add FOLDER COMMIT`) is measured in the same rounds, with
+its own tables and rules.
+
+A last table has the most expensive expressions of `when:`; none may come near 20 ms.
 
 Compare the ratios, not the figures: machines differ.
 """
@@ -11,6 +13,7 @@ Compare the ratios, not the figures: machines differ.
 import argparse
 import json
 import os
+import random
 import re
 import shlex
 import statistics
@@ -21,14 +24,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts
-from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import Layer, load
-from baton.engine.shell.read import read
+from baton.lib.bash.read import read
+from baton.rules.call.call import ToolCall
+from baton.rules.call.verdict import Facts
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.load import Layer, load
+from baton.rules.policy.matching.context import Context
+from baton.rules.policy.matching.when import BUDGET, When
 from baton.shared import policy_folders
+from tests.lines.corpus import lines
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 5
@@ -36,7 +40,7 @@ MORE_RULES = 1_000
 LENGTHS = (20, 40, 80, 160, 100_000)
 """The longest line of each group, in characters."""
 _KNOWN = 500
-"""Lines that are asked again and again, so that the caches have them."""
+"""Lines that are repeated, so the caches have them."""
 _HOOK = [re.compile(p) for p in (r"^npm (run|test)", r"^pytest", r"^git push.*(--force|-f)\b", r"\brm\s+-rf?\b")]
 _FLAGS = ("--force", "--all", "--yes", "-rf", "--hard")
 _PROGRAMS = (
@@ -45,22 +49,36 @@ _PROGRAMS = (
 _CATEGORIES = (
     ("destructive", "rm"), ("network", "ping"), ("file-write", "touch"), ("vcs-write", "git add"), ("package-install", "pip install"),
 )  # fmt: skip
-"""Categories, each with a command that has it."""
+"""Categories, each with a command in it."""
 
 
-def lines() -> list[str]:
-    """Return the distinct lines of the corpora."""
-    found: dict[str, None] = {}
-    for path in sorted((ROOT / "tests/corpus/commands").glob("*.tsv")):
-        found.update(dict.fromkeys(row.split("\t")[0] for row in path.read_text(encoding="utf-8").splitlines()[1:]))
-    for path in sorted((ROOT / "tests/judge/real").glob("*.yaml")):
-        for group in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).values():
-            found.update(dict.fromkeys(one if isinstance(one, str) else one["line"] for one in group))
-    return list(found)
+WHEN_SIZES = [1 << n for n in range(17)] + [24, 48, 24_000, 48_000]
+_OPERATIONS = " && ".join(["x > 0"] * 40)
+_AB = "".join(random.Random(3).choices("ab", k=65_536))  # noqa: S311 - the same text each time
+
+WHEN: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
+    "pattern that needs many states": ('call.input.a.matches("[ab]*a[ab]{20}c")', lambda n: {"a": _AB[:n]}),
+    "pattern of many threads": ('call.input.a.matches("(a?){900}c")', lambda n: {"a": "a" * n}),
+    "pattern within patterns": ('call.input.a.matches("((a{0,30}){0,30})b")', lambda n: {"a": "a" * n}),
+    "pattern in a loop": ('call.input.l.exists(x, x.matches("[ab]*a[ab]{20}c"))', lambda n: {"l": [_AB[:n]] * 64}),
+    "twenty needles": (
+        " || ".join(['call.input.a.contains("' + "a" * 60 + 'c")'] * 20), lambda n: {"a": "a" * n},
+    ),
+    "needle of the call": (
+        "call.input.a.contains(call.input.b)", lambda n: {"a": "a" * n, "b": "a" * (n // 2) + "b"},
+    ),
+    "loop in a loop": (f"call.input.l.all(y, call.input.l.all(x, {_OPERATIONS}))", lambda n: {"l": [1] * n}),
+    "list in a list": ("call.input.l.all(x, x in call.input.l)", lambda n: {"l": ["a" * 50] * n}),
+    "sixty lengths": (" && ".join(["size(call.input.a) > 0"] * 60), lambda n: {"a": "é" * n}),
+    "lists of texts": ("call.input.size() > 70", lambda n: {str(i): ["a" * 50] * 64 for i in range(n)}),
+}  # fmt: skip
+"""Expressions of `when:`, and the input of a call of some size: the most expensive ones for the weights of
+`when_cost.py`.
+"""
 
 
 def rules(number: int) -> dict[str, str]:
-    """Return the files of so many rules, of the kinds that teams write: each matches few lines."""
+    """Return the files of so many rules, of the kinds written by teams: each matches few lines."""
     return {f"team/rule{n}.yaml": json.dumps(_rule(n)) for n in range(number)}
 
 
@@ -132,7 +150,7 @@ def _cases() -> dict[str, Callable[[str], object]]:
 
 
 def _asked(every: list[str]) -> list[int]:
-    """Return how many rules are asked of each line."""
+    """Return the number of rules asked about each line."""
     policies = load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
     counts = []
     for line in every:
@@ -144,7 +162,7 @@ def _asked(every: list[str]) -> list[int]:
 
 
 def serve() -> None:
-    """Measure the case that each line of standard input names; print the nanoseconds of each line. Ends with its input."""
+    """Measure the case of each line of standard input; print the nanoseconds of each line. Ends with its input."""
     every, cases = lines(), _cases()
     print(json.dumps(list(cases)), flush=True)
     for name in map(str.strip, sys.stdin):
@@ -214,6 +232,26 @@ def _show(every: list[str], here: _Worker, other: _Worker | None) -> None:
         )
 
 
+def _show_expressions() -> None:
+    """Print the worst of five times of each expression, in the largest call within the budget."""
+    policies = load([Layer(tier="shipped", files={"config.yaml": "shell_tools: {}"})])
+    print(f"\n{'expression of `when:`':34}{'size':>8}{'ms':>8}{'of the budget':>15}")
+    for name, (text, make) in WHEN.items():
+        when, worst = When(text, "bench", on_error=True), (0, 0.0, 0)
+        for size in sorted(WHEN_SIZES):
+            call = ToolCall(client="bench", session_id="s", tool_name="Edit", tool_input=make(size))
+            took = 0.0
+            for _ in range(5):
+                context = Context(policies, Facts(call=call, level="off"))
+                started = time.thread_time()
+                when.holds(context)
+                took = max(took, time.thread_time() - started)
+            if not context.spent:
+                break
+            worst = (size, took * 1_000, context.spent)
+        print(f"{name:34}{worst[0]:>8}{worst[1]:>8.2f}{worst[2] / BUDGET:>15.0%}")
+
+
 def main() -> None:
     """Measure in turns, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -237,6 +275,7 @@ def main() -> None:
     )
     for worker in workers:
         worker.end()
+    _show_expressions()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The floor F1: raw ASGI and msgspec on uvicorn with uvloop and httptools, and one multiplexed Redis GET a request.
 
-It decides nothing. `python -m bench.floor UNIX_SOCKET` serves it on a free port, which it prints.
+It decides nothing. `python -m bench.floor UNIX_SOCKET` serves it on a free port and prints that.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ Message = MutableMapping[str, Any]
 
 
 class Payload(msgspec.Struct):
-    """What the floor reads of a payload."""
+    """The floor's part of a payload."""
 
     session_id: str
     tool_name: str
@@ -26,14 +26,14 @@ class Payload(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """What the floor answers."""
+    """The floor's answer."""
 
     decision: str
     tool: str
 
 
 class Floor:
-    """Reads a body, decodes it, asks Redis one thing, encodes an answer."""
+    """Reads a body, decodes it, sends one request to Redis, encodes an answer."""
 
     def __init__(self, url: str) -> None:
         self._redis = Redis(url, timeout_s=5)
@@ -62,7 +62,7 @@ class Floor:
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=2_048)
     print(listener.getsockname()[1], flush=True)
     config = uvicorn.Config(Floor(sys.argv[1]), loop="uvloop", http="httptools", access_log=False, log_level="error")

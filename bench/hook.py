@@ -1,33 +1,47 @@
-"""Measures what a hook costs before it asks: `baton hook` and the POSIX shim, next to a process and to sh with curl.
+"""Measures the start-up cost of a hook and the command line, next to a process, an empty Python, and sh with curl.
 
-Every round runs each command once, so that a busy moment hits all of them; compare the ratios, not the figures. The server
-answers at once. `python -m bench.hook` runs for about a quarter of a minute and ends by itself.
+Every round runs each command once, so a busy moment affects all of them; compare the ratios, not the figures. The
+server answers at once. `python -m bench.hook` runs for about a minute. `python -m bench.hook far` measures the ways of
+a hook to a server behind a proxy with a round trip of 0, 10, 30 and 80 ms, in plain HTTP; TLS adds one round trip more
+to each new connection.
 """
 
+import asyncio
+import contextlib
+import http.client
+import http.server
 import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 
+from baton.cli.hooks.relay import new_port
+from baton.relay.native import HEADER
 from tests.hooks.shim import HOOKS, PYTHON, Scripted
 
 ROUNDS = 60
 MOST = 2.0
-"""What `baton hook` may take, as a multiple of the POSIX shim, which is sh and curl."""
+"""Maximum time of `baton hook`, as a multiple of the POSIX shim (sh and curl)."""
 EVENT = ("claude-code", "PreToolUse")
+ROUND_TRIPS = (0, 10, 30, 80)
+BODY = b'{"hook_event_name": "PreToolUse"}'
 
 
 def milliseconds(command: list[str], env: dict[str, str]) -> float:
-    """Run a command with an event as its input, and return how long it took, in ms."""
+    """Run a command with an event as its input, and return its time, in ms."""
     began = time.perf_counter()
-    subprocess.run(command, env=env, input=b'{"hook_event_name": "PreToolUse"}', capture_output=True, check=True)
+    subprocess.run(command, env=env, input=BODY, capture_output=True, check=True)
     return 1000 * (time.perf_counter() - began)
 
 
 def main() -> None:
-    """Print a line for each command: the least and the median in ms, and the median of its ratios to sh with curl."""
+    """Print a line for each command: minimum and median in ms, and the median of its ratios to sh with curl."""
     server = Scripted()
     shim = ["sh", str(HOOKS / "baton-hook.sh"), *EVENT]
     bare = ["sh", "-c", f"exec curl -q -s --data-binary @- {server.url}/hooks/claude-code?event=PreToolUse"]
@@ -36,10 +50,17 @@ def main() -> None:
         "sh + curl, bare": bare,
         "baton-hook.sh (sh + curl)": shim,
         "baton hook": [*PYTHON, *EVENT],
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "baton --version": [sys.executable, "-m", "baton", "--version"],
+        "baton --help": [sys.executable, "-m", "baton", "--help"],
     }
     times: dict[str, list[float]] = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as home:
-        env = {"PATH": os.environ["PATH"], "HOME": home, "BATON_URL": server.url, "BATON_USER": "bench"}
+        env = {"PATH": os.environ["PATH"], "HOME": home}
+        config = Path(home) / "config"  # as written by `baton hooks install` and named in the hook's line
+        config.write_text(f"BATON_URL={server.url}\nBATON_USER=bench\n")
+        for name in ("baton-hook.sh (sh + curl)", "baton hook"):
+            commands[name].append(str(config))
         for number in range(ROUNDS + 2):
             for name, command in commands.items():
                 took = milliseconds(command, env)
@@ -56,5 +77,102 @@ def main() -> None:
     print(f"baton hook takes x {least:.2f} of sh + curl at the least; at most x {MOST:.1f} is wanted")
 
 
+class _KeptAlive(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+async def _distant(server: int, trip_ms: int) -> int:
+    """Start a proxy to a port. It delays each direction by half a round trip, a new connection by a whole one."""
+    loop, half = asyncio.get_running_loop(), trip_ms / 2_000
+
+    async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while part := await source.read(1 << 16):
+                loop.call_later(half, sink.write, part) if half else sink.write(part)
+        loop.call_later(half, sink.close)
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(2 * half)  # the kernel has accepted it at once
+        there, back = await asyncio.open_connection("127.0.0.1", server)
+        await asyncio.gather(carry(reader, back), carry(there, writer))
+
+    proxy = await asyncio.start_server(connected, "127.0.0.1", 0)
+    return int(proxy.sockets[0].getsockname()[1])
+
+
+def _post(connection: http.client.HTTPConnection, headers: dict[str, str]) -> float:
+    began = time.perf_counter()
+    connection.request("POST", "/hooks/claude-code?event=PreToolUse", BODY, headers)
+    connection.getresponse().read()
+    return 1000 * (time.perf_counter() - began)
+
+
+def far() -> None:
+    """Print a table: medians of each way to a server by round trip, and of its ratio to bare `sh` with curl."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _KeptAlive)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    times: dict[tuple[int, str], list[float]] = {}
+    relays: list[subprocess.Popen[bytes]] = []
+    with tempfile.TemporaryDirectory() as home:
+        ways: list[tuple[int, str, Callable[[], float]]] = []
+        env = {"PATH": os.environ["PATH"], "HOME": home}
+        for trip in ROUND_TRIPS:
+            port = asyncio.run_coroutine_threadsafe(_distant(server.server_port, trip), loop).result()
+            ways += _ways(Path(home), env, trip, port, relays)
+        try:
+            for number in range(ROUNDS + 2):
+                for trip, name, run in ways:
+                    took = run()
+                    if number > 1:
+                        times.setdefault((trip, name), []).append(took)
+        finally:
+            for relay in relays:
+                relay.terminate()
+                relay.wait()
+    print(f"median ms (x bare), load {os.getloadavg()[0]:.1f}", *(f"{trip} ms" for trip in ROUND_TRIPS), sep=" | ")
+    for name in dict.fromkeys(name for _, name in times):
+        cells = []
+        for trip in ROUND_TRIPS:
+            runs, bare = times[trip, name], times[trip, "sh + curl, bare"]
+            ratio = statistics.median(one / other for one, other in zip(runs, bare, strict=True))
+            cells.append(f"{statistics.median(runs):.1f} ({ratio:.2f})")
+        print(name, *cells, sep=" | ")
+
+
+def _ways(
+    home: Path, env: dict[str, str], trip: int, port: int, relays: list[subprocess.Popen[bytes]]
+) -> list[tuple[int, str, Callable[[], float]]]:
+    url, socket = f"http://127.0.0.1:{port}", home / f"{trip}.sock"
+    direct, through = home / f"direct-{trip}", home / f"relay-{trip}"
+    direct.write_text(f"BATON_URL={url}\nBATON_USER=bench\n")
+    place = new_port()
+    through.write_text(f"{direct.read_text()}BATON_RELAY={socket} {sys.executable}\nBATON_RELAY_PORT={place}\n")
+    program = [sys.executable, "-m", "baton.relay.process", str(socket), str(through)]
+    relays.append(subprocess.Popen(program, env={**env, "BATON_URL": url}))
+    while not socket.exists():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    bare = f"exec curl -q -s --data-binary @- {url}/hooks/claude-code?event=PreToolUse"
+    shim = ["sh", str(HOOKS / "baton-hook.sh"), *EVENT]
+    kept, relayed = (http.client.HTTPConnection("127.0.0.1", one) for one in (port, int(place.partition(" ")[0])))
+    return [
+        (trip, "sh + curl, bare", lambda: milliseconds(["sh", "-c", bare], env)),
+        (trip, "shim", lambda: milliseconds([*shim, str(direct)], env)),
+        (trip, "shim, relay", lambda: milliseconds([*shim, str(through)], env)),
+        (trip, "one kept-alive connection", lambda: _post(kept, {})),
+        (trip, "http hook, relay", lambda: _post(relayed, {HEADER: place.partition(" ")[2]})),
+    ]
+
+
 if __name__ == "__main__":
-    main()
+    far() if sys.argv[1:] == ["far"] else main()

@@ -1,4 +1,4 @@
-"""A load of keep-alive connections on loopback that ends by itself. It measures; it asserts nothing but the status."""
+"""A load of keep-alive connections on loopback, for a limited time. It measures, and only asserts the status."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What one round measured. Times are in milliseconds, CPU in microseconds a request."""
+    """The measurements of one round. Times are in milliseconds, CPU in microseconds a request."""
 
     requests: int
     seconds: float
@@ -94,7 +94,7 @@ def _head(path: str, more: str = "") -> bytes:
 
 
 async def run_anew(port: int, path: str, bodies: Iterator[bytes], *, connections: int, seconds: float) -> list[float]:
-    """Do as `run`, with a new connection for each call; the time of each answer is counted from the connection on."""
+    """Like `run`, with a new connection for each call; the time of each answer starts with the connection."""
     head, until = _head(path, "Connection: close\r\n"), time.perf_counter() + seconds
     times: list[float] = []
     loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ async def run_anew(port: int, path: str, bodies: Iterator[bytes], *, connections
 
 
 async def run_paced(port: int, path: str, bodies: Iterator[bytes], *, per_second: int, seconds: float) -> list[float]:
-    """Post at a fixed rate, whatever the answers take; the time of each is counted from when it was due."""
+    """Post at a fixed rate, independent of the answers; the time of each starts at its scheduled time."""
     head = _head(path)
     times: list[float] = []
     loop = asyncio.get_running_loop()
@@ -141,7 +141,7 @@ async def run_paced(port: int, path: str, bodies: Iterator[bytes], *, per_second
 
 
 async def run(port: int, path: str, bodies: Iterator[bytes], *, connections: int, seconds: float) -> list[float]:
-    """Post bodies over that many connections for that long; gives the time of each answer in seconds."""
+    """Post bodies over that many connections for that long; returns the time of each answer in seconds."""
     head = _head(path)
     times: list[float] = []
     until = time.perf_counter() + seconds

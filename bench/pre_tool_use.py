@@ -1,9 +1,10 @@
-"""Measures `/pre-tool-use` in one interleaved run, beside the floor F1 and hooks that start a process a call.
+"""Measures `/pre-tool-use` in one interleaved run, with the floor F1 and hooks that start a process a call.
 
-Baton's rows have the CPU time of Valkey and of the process that stores. They are: mixed calls, new commands, a fixed rate, a new
-connection a call, and real commands by length.
+Baton's rows include the CPU time of Valkey and of the storing process; their total comes first. They are: mixed calls
+with events and without, with the mode off, new commands, two fixed rates, a new connection a call, and real commands by
+length, none of them twice. Each is divided by F1 of its kind: many connections, one, a new one a call, or the rate.
 
-With `--cerbos FOLDER`, Cerbos is asked for the same mixed calls in the same rounds (`bench.cerbos`).
+With `--cerbos FOLDER`, Cerbos gets the same mixed calls in the same rounds (`bench.cerbos`).
 
 Compare the ratios, not the figures: machines differ. Everything runs on loopback and ends by itself.
 """
@@ -25,20 +26,21 @@ import psutil
 import uvloop
 
 from bench import cerbos
-from bench.engine import LENGTHS, lines
+from bench.engine import LENGTHS
 from bench.load import Result, run, run_anew, run_paced, summed
 from bench.server import Started, floor, serving
+from tests.lines.corpus import lines
 
 ROUNDS = 5
 SECONDS = 2.0
 CONNECTIONS = 64
 PROCESS_CALLS = 15
-PER_SECOND = 1_000
-"""The fixed rate."""
+PER_SECOND = (300, 1_000)
+"""The fixed rates."""
 ANEW = 8
-"""Clients that make a new connection for each call."""
+"""Clients with a new connection for each call."""
 SETTLE_S = 0.7
-"""How long storing may go on after a round, in seconds; its CPU time counts for the round."""
+"""Time for storing after a round, in seconds; its CPU time counts for the round."""
 
 _CALLS = (
     ("Bash", {"command": "git status && git diff --stat | head -20"}),
@@ -57,7 +59,7 @@ print(json.dumps({"decision": "block" if any(re.match(p, command) for p in block
 
 
 def bodies(*, fresh: bool) -> Iterator[bytes]:
-    """Payloads as clients post them; with `fresh` each shell command is one that was never seen."""
+    """Payloads as clients post them; with `fresh` each shell command is new."""
     for number in itertools.count():
         tool, given = ("Bash", {}) if fresh else _CALLS[number % len(_CALLS)]
         if fresh:
@@ -68,10 +70,15 @@ def bodies(*, fresh: bool) -> Iterator[bytes]:
 
 
 def real_bodies(least: int, most: int) -> Iterator[bytes]:
-    """Payloads with the commands of the corpora that have more than `least` and at most `most` characters, in turns."""
-    commands = [line for line in lines() if least < len(line) <= most]
+    """Payloads with the corpora's commands of more than `least` and at most `most` characters, each time a new one.
+
+    After a turn through the corpus, each follows an `echo` of the turn's number.
+    """
+    commands = list(dict.fromkeys(line for line in lines() if least < len(line) <= most))
     for number, command in enumerate(itertools.cycle(commands)):
-        yield _body(number, "Bash", {"command": command}, f"{least}_")
+        turn = number // len(commands)
+        new = f"echo {turn}; {command}" if turn else command
+        yield _body(number, "Bash", {"command": new}, f"{least}_")
 
 
 def _body(number: int, tool: str, given: Mapping[str, object], name: str = "") -> bytes:
@@ -91,8 +98,8 @@ def _body(number: int, tool: str, given: Mapping[str, object], name: str = "") -
 MIXED = "(b) Baton, mixed calls"
 CERBOS = "(e) Cerbos, 25 rules, mixed calls"
 FLOOR = "(a) floor F1"
-FLOOR_PACED, PACED_ROW = f"(a) F1, {PER_SECOND:,} calls/s", f"(b) {PER_SECOND:,} mixed calls/s"
-FLOOR_ANEW, ANEW_ROW = "(a) F1, a connection a call", "(b) mixed, a connection a call"
+FLOOR_ONE, FLOOR_ANEW = "(a) F1, one connection", "(a) F1, a connection a call"
+FLOOR_PACED = {rate: f"(a) F1, {rate:,} calls/s" for rate in PER_SECOND}
 Parts = dict[str, list[psutil.Process]]
 Answers = Coroutine[None, None, list[float]]
 Load = Callable[[int, str, Iterator[bytes]], Answers]
@@ -109,13 +116,13 @@ def one(port: int, path: str, stream: Iterator[bytes]) -> Answers:
 
 
 def anew(port: int, path: str, stream: Iterator[bytes]) -> Answers:
-    """Post each call on a connection of its own."""
+    """Post each call on its own connection."""
     return run_anew(port, path, stream, connections=ANEW, seconds=SECONDS)
 
 
-def paced(port: int, path: str, stream: Iterator[bytes]) -> Answers:
-    """Post at the fixed rate."""
-    return run_paced(port, path, stream, per_second=PER_SECOND, seconds=SECONDS)
+def paced(rate: int) -> Load:
+    """Post at a fixed rate."""
+    return lambda port, path, stream: run_paced(port, path, stream, per_second=rate, seconds=SECONDS)
 
 
 def measure(port: int, parts: Parts, stream: Iterator[bytes], load: Load = many, path: str = "/pre-tool-use") -> Result:
@@ -157,17 +164,24 @@ def main() -> None:
     given = parser.parse_args()
     with ExitStack() as stack:
         baton = stack.enter_context(serving(BATON_RATE_PER_MINUTE="1000000000"))
-        baton.put("/mode", b'{"scope":"organisation","enabled":true,"level":"strict"}')
+        quiet = stack.enter_context(serving(BATON_RATE_PER_MINUTE="1000000000", BATON_EVENTS="off"))
+        off = stack.enter_context(serving(BATON_RATE_PER_MINUTE="1000000000"))
+        for server in (baton, quiet):
+            server.put("/mode", b'{"scope":"organisation","enabled":true,"level":"strict"}')
         port, process = stack.enter_context(floor(baton))
         beside = stack.enter_context(cerbos.serving(given.cerbos)) if given.cerbos else None
-        _measure_all(port, process, baton, beside)
+        _measure_all(port, process, (baton, quiet, off), beside)
 
 
 def _measure_all(
-    floor_port: int, floor: psutil.Process, baton: Started, beside: tuple[int, psutil.Process] | None
+    floor_port: int,
+    floor: psutil.Process,
+    servers: tuple[Started, Started, Started],
+    beside: tuple[int, psutil.Process] | None,
 ) -> None:
     print(f"load when it began: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
     stream, new, plain = bodies(fresh=False), bodies(fresh=True), bodies(fresh=False)
+    baton, quiet, off = servers
     port, ours, theirs = baton.port, baton.parts, {"server": [floor]}
     real = {
         f"(b) real, {least + 1}-{most} characters": real_bodies(least, most)
@@ -181,11 +195,14 @@ def _measure_all(
         results = {
             FLOOR: measure(floor_port, theirs, plain),
             MIXED: measure(port, ours, stream),
+            "(b) the same without events": measure(quiet.port, quiet.parts, stream),
+            "(b) the same, mode off": measure(off.port, off.parts, stream),
             "(b) Baton, each command new": measure(port, ours, new),
-            FLOOR_PACED: measure(floor_port, theirs, plain, paced),
-            PACED_ROW: measure(port, ours, stream, paced),
+            **{name: measure(floor_port, theirs, plain, paced(rate)) for rate, name in FLOOR_PACED.items()},
+            **{f"(b) {rate:,} mixed calls/s": measure(port, ours, stream, paced(rate)) for rate in PER_SECOND},
             FLOOR_ANEW: measure(floor_port, theirs, plain, anew),
-            ANEW_ROW: measure(port, ours, stream, anew),
+            "(b) mixed, a connection a call": measure(port, ours, stream, anew),
+            FLOOR_ONE: measure(floor_port, theirs, plain, one),
             **{name: measure(port, ours, commands, one) for name, commands in real.items()},
             "(c) python3 a call": measure_processes(["python3", "-c", _PYTHON_HOOK], body, dict(os.environ)),
             "(d) sh+curl a call": measure_processes(["sh", "-c", f"{curl}/hooks/claude-code"], body, dict(os.environ)),
@@ -198,27 +215,27 @@ def _measure_all(
     _show(tables)
 
 
+def _floor_of(name: str) -> str:
+    """Return the row of F1 under the same load."""
+    kinds = {"a connection a call": FLOOR_ANEW, "real, ": FLOOR_ONE}
+    kinds |= {f") {rate:,} ": floor for rate, floor in FLOOR_PACED.items()}
+    return next((floor for part, floor in kinds.items() if part in name), FLOOR)
+
+
 def _show(tables: dict[str, list[Result]]) -> None:
-    floor = _median(tables[FLOOR], "cpu_us")
     print(
-        f"{'':34}{'CPU µs':>8}{'× F1':>9}{'Valkey':>8}{'storing':>9}{'all × F1':>10}{'req/s':>8}{'p50 ms':>8}{'p99 ms':>8}"
+        f"{'':34}{'all µs':>8}{'× F1':>8}{'server':>8}{'Valkey':>8}{'storing':>9}{'req/s':>8}{'p50 ms':>8}{'p99 ms':>8}"
     )
     for name, results in tables.items():
         cpu, valkey, storing = (_median(results, part) for part in ("cpu_us", "valkey_us", "storing_us"))
-        row = f"{name:34}{cpu:>8.0f}{cpu / floor:>9.2f}{valkey:>8.0f}{storing:>9.0f}{(cpu + valkey + storing) / floor:>10.2f}"
+        total = cpu + valkey + storing
+        ratio = total / _median(tables[name if name.startswith("(a)") else _floor_of(name)], "cpu_us")
+        row = f"{name:34}{total:>8.0f}{ratio:>8.2f}{cpu:>8.0f}{valkey:>8.0f}{storing:>9.0f}"
         row += f"{_median(results, 'per_second'):>8.0f}{_median(results, 'p50_ms'):>8.2f}{_median(results, 'p99_ms'):>8.2f}"
         print(row)
-    for kind, ours, theirs in (
-        (f"{PER_SECOND:,} calls/s", PACED_ROW, FLOOR_PACED),
-        ("a new connection a call", ANEW_ROW, FLOOR_ANEW),
-    ):
-        print(
-            f"{kind}: {_median(tables[ours], 'cpu_us') / _median(tables[theirs], 'cpu_us'):.2f} × F1 of the same kind"
-        )
     if CERBOS in tables:
-        print(
-            f"Cerbos: {_median(tables[CERBOS], 'cpu_us') / _median(tables[MIXED], 'cpu_us'):.2f} × the CPU time of Baton"
-        )
+        ours = sum(_median(tables[MIXED], part) for part in ("cpu_us", "valkey_us", "storing_us"))
+        print(f"Cerbos with its decision log: {_median(tables[CERBOS], 'cpu_us') / ours:.2f} × Baton's total")
     print(
         f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections for F1, mixed and new; one call at a time for (c), (d) and real"
         " commands"

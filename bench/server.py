@@ -1,4 +1,4 @@
-"""Starts what the measurements ask: `baton serve` on a home of its own, and the floor beside it. It measures nothing."""
+"""Starts the measured servers: `baton serve` on its own home, and the floor. It measures nothing."""
 
 import json
 import os
@@ -16,11 +16,11 @@ import psutil
 
 ROOT = Path(__file__).parents[1]
 START_S = 120.0
-"""Longest wait for the server, in seconds."""
+"""Timeout for the server's start, in seconds."""
 
 
 class Started(msgspec.Struct, frozen=True):
-    """A server that answers: where, in which process and home, and an admin's token for what people do."""
+    """A running server: its address, process and home, and an admin's token."""
 
     url: str
     process: psutil.Process
@@ -29,7 +29,7 @@ class Started(msgspec.Struct, frozen=True):
 
     @property
     def parts(self) -> dict[str, list[psutil.Process]]:
-        """Its processes by what they do: those that answer, Valkey, and the one that stores."""
+        """Its processes by role: the answering ones, Valkey, and the storing one."""
         parts: dict[str, list[psutil.Process]] = {"server": [self.process], "valkey": [], "storing": []}
         for child in self.process.children(recursive=True):
             command = " ".join(child.cmdline())
@@ -39,7 +39,7 @@ class Started(msgspec.Struct, frozen=True):
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """Its port."""
         return int(self.url.rpartition(":")[2])
 
     def put(self, path: str, body: bytes) -> None:
@@ -50,14 +50,14 @@ class Started(msgspec.Struct, frozen=True):
 
 @contextmanager
 def serving(**settings: str) -> Iterator[Started]:
-    """Run a server of these settings on a free port, in a folder that is taken away at the end."""
+    """Run a server with these settings on a free port, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="baton-bench-") as home, serving_in(Path(home), **settings) as started:
         yield started
 
 
 @contextmanager
 def serving_in(home: Path, **settings: str) -> Iterator[Started]:
-    """Run a server of these settings on a free port, in a home that stays."""
+    """Run a server with these settings on a free port, in a permanent home."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
     env |= {"BATON_HOME": str(home), "PORT": "0"} | settings
     command = [str(Path(sys.executable).parent / "baton"), "serve"]
@@ -86,7 +86,7 @@ def _running(command: list[str], env: dict[str, str], stdout: int) -> Iterator[s
 
 
 def _token(env: dict[str, str]) -> str:
-    """Make an admin's token, as a person does, and wait until the server knows it."""
+    """Make an admin's token like a person, and wait until the server knows it."""
     command = [str(Path(sys.executable).parent / "baton"), "db", "admin-token", "--json"]
     made = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     time.sleep(1.5)

@@ -1,7 +1,8 @@
-"""Measures a store with a million decisions: `python -m bench.scale [--rows 1000000] [--days 90] [--on sqlite,postgres]`.
+"""Measures a store with a million decisions.
 
-Prints the time of every list and filter, of the counts of `/status`, of analytics, of replay and of retention, and
-each as a ratio to the first page without a filter. Databases lie in a temporary folder and are deleted.
+Run `python -m bench.scale [--rows 1000000] [--days 90] [--on sqlite,postgres]`. Prints the time of every list and
+filter, of the counts of `/status`, of analytics, of replay and of retention, and each as a ratio to the first page
+without a filter. Databases are in a temporary folder and are deleted.
 """
 
 import argparse
@@ -16,29 +17,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from baton.engine.call.principal import Principal
+from baton.kernel.base.clock import Bucket
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, database_url, driver_target
-from baton.kernel.base.time.time_buckets import Bucket
-from baton.operate import migrate
-from baton.operate.costs import store as costs_store
-from baton.operate.retention import service as retention
-from baton.operate.retention import store as retention_store
-from baton.people.row_scope import RowScope
-from baton.policies.combinations import Combinations
-from baton.policies.in_force import Policies
-from baton.records.analytics import latency_store
-from baton.records.analytics.latency_store import LatencyBucket, LatencyFilter
+from baton.operate import costs as costs_store
+from baton.operate import migrate, retention
+from baton.operate import retention as retention_store
+from baton.people.users import RowScope
+from baton.policies.in_force import Combinations, Policies
+from baton.records.analytics import latency
+from baton.records.analytics.latency import LatencyBucket, LatencyFilter
 from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import Period
+from baton.records.replay.period import TimeRange
 from baton.records.replay.service import Replay, Summary
 from baton.records.review.decision_counts import store as decision_counts_store
 from baton.records.review.decision_counts.store import CountGroup
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import By, GroupFilter
+from baton.rules.call.call import Principal
 from baton.shared import packaged
 from bench.scale.fill import END, fill
 from tests.support.postgres import Postgres
@@ -47,7 +46,7 @@ from tests.support.records import record
 ROUNDS = 5
 REPLAYED = 3_000
 STORED = 40
-"""Batches that are stored, and removed, to see what one waits for the other."""
+"""Batches stored, and removed, to measure their mutual waiting."""
 COUNTED: tuple[tuple[Bucket, CountGroup, dict[str, Any]], ...] = (
     ("minute", "effect", {}), ("hour", "effect", {}), ("hour", "user", {}), ("day", "effect", {}), ("day", "user", {}),
     ("day", "rule", {}), ("day", "outcome", {"user": "person-3"}), ("day", "user", {"effect": "deny"}),
@@ -58,7 +57,7 @@ COUNTED: tuple[tuple[Bucket, CountGroup, dict[str, Any]], ...] = (
     ("day", "effect", {"q": "pytest"}),
 )  # fmt: skip
 LONGEST = {"minute": 1, "hour": 31, "day": 366}
-"""Days that are counted by a bucket."""
+"""Days counted by a bucket."""
 LATENCY_BY: tuple[LatencyBucket, ...] = ("hour", "day")
 BY: tuple[By, ...] = ("session", "user", "team", "day")
 ALL, OWN, TEAM = RowScope(), RowScope(user="person-7"), RowScope(user="person-7", team="team-7")
@@ -87,7 +86,7 @@ def databases(names: list[str]) -> Iterator[dict[str, Settings]]:
 
 
 def lists() -> dict[str, Filters]:
-    """Return every filter of decisions, alone and with each scope, and pairs that leave little."""
+    """Return every filter of decisions, alone and with each scope, and very selective pairs."""
     when = END - timedelta(days=30)
     alone: dict[str, Any] = {
         "user": "person-3", "session_id": "nobody", "agent_id": "agent-17", "client": "gemini", "event": "UserPromptSubmit",
@@ -148,11 +147,11 @@ async def measure(settings: Settings) -> None:
         unit = unit or took
         print(f"{name:42}{took:10.1f}{cpu:10.1f}{took / unit:10.1f}", flush=True)
 
+    await _write_columns(database)  # rare filters read them
     for name, wanted in lists().items():
         await row(name, partial(store.find, database, "default", wanted))
     await row("counts of /status: all", partial(store.totals, database, "default", ALL))
     await row("counts of /status: team", partial(store.totals, database, "default", TEAM))
-    await _write_columns(database)
     live = GroupFilter(since=END - timedelta(days=7), called_since=END - timedelta(minutes=10))
     sessions: dict[str, GroupFilter] = {
         "sessions": GroupFilter(since=END - timedelta(days=7)), "sessions: live": live,
@@ -172,14 +171,14 @@ async def measure(settings: Settings) -> None:
             await row(f"delegation by {by}, {span}", work)
         costs = costs_store.CostFilter(since=since)
         await row(f"cost by user, {span}", partial(costs_store.of_calls, database, "default", ALL, costs, "user"))
-        period = Period(since=since, until=END)
+        period = TimeRange(since=since, until=END)
         await row(f"rule hits, {span}", partial(rule_hits_store.hits, database, "default", ALL, period))
         for latency_by in LATENCY_BY:
             asked_of = LatencyFilter(since=max(since, END - timedelta(days=LONGEST[latency_by])), until=END)
-            latencies = partial(latency_store.find, database, "default", ALL, asked_of, latency_by)
+            latencies = partial(latency.find, database, "default", ALL, asked_of, latency_by)
             await row(f"latency by {latency_by}, {span}", latencies)
         theirs = LatencyFilter(since=since, until=END, user="person-3")
-        await row(f"latency of a user, {span}", partial(latency_store.find, database, "default", ALL, theirs, "day"))
+        await row(f"latency of a user, {span}", partial(latency.find, database, "default", ALL, theirs, "day"))
     for bucket, group, filters in COUNTED:
         wanted = Filters(since=END - timedelta(days=LONGEST[bucket]), until=END, **filters)
         name = ", ".join([f"counts by {bucket} and {group}", *filters])
@@ -190,7 +189,7 @@ async def measure(settings: Settings) -> None:
 
 
 async def _write_columns(database: Database) -> None:
-    """Write the columns of all hours and days, and print how long a writer waits for one of them at most."""
+    """Write the columns of all hours and days, and print a writer's longest wait for one of them."""
     writer = ColumnWriter(database, "default")
     for unit, missing, write in (
         ("hour", writer.missing, writer.write_hour),
@@ -212,7 +211,7 @@ async def _replay(settings: Settings, database: Database) -> None:
     replay, admin = Replay(database, policies), Principal(organisation="default", user="root", role="admin")
     candidate: Combinations = policies.combinations()
     started, before = time.perf_counter(), time.process_time()
-    async for one in replay.run(admin, candidate, Period(since=END - timedelta(days=30), until=END), REPLAYED):
+    async for one in replay.run(admin, candidate, TimeRange(since=END - timedelta(days=30), until=END), REPLAYED):
         if isinstance(one.summary, Summary):
             took, cpu = time.perf_counter() - started, time.process_time() - before
             print(
@@ -221,7 +220,7 @@ async def _replay(settings: Settings, database: Database) -> None:
 
 
 async def _retention(database: Database) -> None:
-    """Print how long storing a batch of new decisions takes at most, by itself and while retention removes a day's."""
+    """Print the longest time of storing a batch of new decisions, alone and while retention removes a day's."""
     alone = [await _stored(database) for _ in range(STORED)]
     removing = asyncio.create_task(_remove(database))
     beside = []
@@ -237,7 +236,7 @@ async def _retention(database: Database) -> None:
 
 
 async def _stored(database: Database) -> float:
-    """Store as many decisions as the drain stores at a time under some load, and return how long it took, in seconds."""
+    """Store a batch of decisions like the drain under some load, and return its time, in seconds."""
     await asyncio.sleep(retention.PAUSE_S / 2)
     records = [record(at=datetime.now(UTC)) for _ in range(50)]  # type: ignore[no-untyped-call]
     started = time.perf_counter()
@@ -246,7 +245,7 @@ async def _stored(database: Database) -> float:
 
 
 async def _remove(database: Database) -> tuple[int, float]:
-    """Remove the oldest decisions as retention does; return their number, and how long the slowest batch took, in seconds."""
+    """Remove the oldest decisions as retention does; return their number, and the slowest batch's time, in seconds."""
     before, removed, slowest = END - timedelta(days=89), 0, 0.0
     for _ in range(STORED):
         started = time.perf_counter()

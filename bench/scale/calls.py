@@ -1,7 +1,7 @@
-"""Measures what a call costs by how many sessions and rules there are, and what a team's layer costs: `python -m bench.scale.calls`.
+"""Measures a call's cost by number of sessions and rules, and the cost of a team's layer.
 
-Servers are asked in alternating rounds, so that what else the machine does is shared by all; the rows are medians, and
-ratios to the first row of their kind. The CPU time is the server's and Valkey's.
+Run `python -m bench.scale.calls`. Servers are measured in alternating rounds, so other load affects all; the rows are
+medians, and ratios to the first row of their kind. The CPU time is the server's and Valkey's.
 """
 
 import json
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from baton.engine.policy.load import Layer, extend, load
+from baton.rules.policy.load import Layer, extend, load
 from baton.shared import policy_folders
 from bench.engine import MORE_RULES, rules
 from bench.pre_tool_use import bodies, measure, one
@@ -24,12 +24,12 @@ from bench.server import Started, serving_in
 ROUNDS = 5
 SESSIONS = 200_000
 KNOWN = 5_003
-"""More sessions than any cache of a server holds; a prime number, so that a session gets all kinds of calls in turn."""
+"""More sessions than any cache of a server holds; a prime number, so each session gets all kinds of calls in turn."""
 TEAMS = 200
 
 
 def of_sessions(many: int) -> Iterator[bytes]:
-    """Return payloads of the mixed calls, each call of another one of so many sessions."""
+    """Return payloads of the mixed calls, each in another one of so many sessions."""
     for number, body in enumerate(bodies(fresh=False)):
         call = json.loads(body)
         call |= {"session_id": f"session-{number % many}", "tool_use_id": f"toolu_{many}_{number}"}
@@ -37,7 +37,7 @@ def of_sessions(many: int) -> Iterator[bytes]:
 
 
 def serve(stack: ExitStack, files: Mapping[str, str]) -> Started:
-    """Start a server with these rules beside the shipped ones."""
+    """Start a server with these rules and the shipped ones."""
     home = Path(stack.enter_context(TemporaryDirectory(prefix="baton-scale-")))
     for path, text in files.items():
         place = home / "policies" / path
@@ -49,10 +49,10 @@ def serve(stack: ExitStack, files: Mapping[str, str]) -> Started:
 
 
 def measure_sessions() -> None:
-    """Print the CPU time of a call of one session, of sessions that had calls before, and of new ones: one call at a time."""
+    """Print the CPU time of a call in one session, in known sessions, and in new ones: one call at a time."""
     with ExitStack() as stack:
         server = serve(stack, {})
-        # With the mode on, decisions follow from what a session did before, and a refusal costs more than an answer.
+        # With the mode on, decisions depend on the session's past, and a refusal costs more than an answer.
         server.put("/mode", b'{"scope":"organisation","enabled":false}')
         streams = {
             "one session": of_sessions(1),
@@ -95,7 +95,7 @@ def measure_rules() -> None:
 
 
 def measure_layers() -> None:
-    """Print what the layers of many teams cost a server: time to build and memory, of a layer with one rule each."""
+    """Print the cost of many teams' layers for a server: time to build and memory, of a layer with one rule each."""
     base = load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
     texts = rules(TEAMS)
     layers = [

@@ -1,6 +1,6 @@
-"""Measures what one change of shared state costs a server by how much there is of what grows with people and teams.
+"""Measures a server's cost of one change of shared state, by the amount of data per people and teams.
 
-Run it with `python -m bench.scale.changes`. It counts CPU time of the server that makes the change and of one that hears of it.
+Run it with `python -m bench.scale.changes`. It counts CPU time of the server making the change and of one receiving it.
 """
 
 import asyncio
@@ -12,16 +12,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from uuid_utils import uuid7
 
-from baton.engine.call.modes import ModeSetting
-from baton.engine.call.principal import Principal
-from baton.engine.routing.candidates import Agent
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
+from baton.lib.router.agents import Agent
 from baton.modes import store as modes_store
 from baton.modes.service import Modes
 from baton.operate import migrate
@@ -34,27 +33,30 @@ from baton.policies.in_force import KIND as POLICIES
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.policies.stores import layers as layers_store
+from baton.records.replay.rule_hits import RuleHits
+from baton.records.review.decisions import Decisions
 from baton.route.rosters import store as rosters_store
 from baton.route.rosters.agents import digest_of
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
 from baton.route.rosters.roster import NewVersion, RosterKey
-from baton.route.rosters.service import Rosters
-from baton.sessions.overrides import store as overrides_store
-from baton.sessions.overrides.service import Overrides
-from baton.sessions.overrides.store import Override
+from baton.route.rosters.service import PushedRosters
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import ModeSetting
+from baton.sessions.exceptions import service as exceptions_store
+from baton.sessions.exceptions.service import Exceptions, RuleException
 from baton.shared import policy_folders
 from bench.engine import rules
 
 SIZES = (10, 1_000, 10_000)
 TEAMS = (10, 200)
-"""How many teams have a layer and a roster of their own; more have none."""
+"""Numbers of teams with a layer and a roster of their own."""
 CHANGES = 50
 ADMIN = Principal(user="root", team="web", role="admin")
 
 
 class Server:
-    """What a server knows of the shared state."""
+    """A server's view of the shared state."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -65,12 +67,13 @@ class Server:
         self.policies = Policies(policy_folders.shipped(), Path("/nowhere"), database, "default")
         self.changes.on(POLICIES, self.policies.load_layers, self.policies.load_some)
         self.layers = PolicyLayers(database, self.policies, self.changes, self.users)
-        self.overrides = Overrides(
-            database, self.changes, self.users, self.policies, self.modes, organisation="default"
+        decisions, hits = Decisions(database), RuleHits(database, self.policies)
+        self.exceptions = Exceptions(
+            database, self.changes, self.users, self.policies, decisions, hits, organisation="default"
         )
         indexed = RoutingRosters(database, self.changes, self.policies, Indexes(), "default")
-        self.rosters = Rosters(self.changes, indexed)
-        self._loads = (self.users, self.tokens, self.modes, self.overrides, indexed)
+        self.rosters = PushedRosters(self.changes, indexed)
+        self._loads = (self.users, self.tokens, self.modes, self.exceptions, indexed)
 
     async def start(self) -> "Server":
         """Read everything."""
@@ -82,7 +85,7 @@ class Server:
 
 
 async def fill(database: Database, size: int) -> None:
-    """Store as many users, tokens, settings and overrides."""
+    """Store as many users, tokens, settings and exceptions."""
     now = datetime.now(UTC)
     async with database.transaction() as connection:
         await users_store.put(connection, "default", User(name="root", team="web", created_at=now))
@@ -92,11 +95,23 @@ async def fill(database: Database, size: int) -> None:
             token, _ = made(name, "developer", created_by="root", now=now, expires_at=None)
             await tokens_store.add(connection, "default", token)
             await modes_store.change(connection, "default", put=[ModeSetting(scope="user", id=name, enabled=True)])
-            lifted = Override(
-                id=str(uuid7()), session_id=f"s{number}", user=name, rule="*", reason="", created_by="root", created_at=now,
-                expires_at=now + timedelta(hours=1),
-            )  # fmt: skip
-            await overrides_store.add(connection, "default", lifted)
+            await exceptions_store.add(connection, _exception(name, now))
+
+
+def _exception(user: str, now: datetime) -> RuleException:
+    """Return a request; its texts are like those of many."""
+    texts = dict.fromkeys(("decision_id", "project", "shown", "reason", "approvers", "granted_by"), "x")
+    given = {
+        "session_id": f"s-{user}",
+        "user": user,
+        "team": "web",
+        "rule": "orchestrator/direct-edit",
+        "layer": "shipped",
+        "tool": "Edit",
+    }
+    given |= {"shape": "Edit", "condition": '{"tools":"Edit"}', "scope": "user", "state": "granted", "created_by": user}
+    fields: dict[str, object] = {"id": str(uuid7()), "organisation": "default", "created_at": now, **given, **texts}
+    return msgspec.convert(fields | {"expires_at": now + timedelta(hours=1)}, RuleException)
 
 
 async def fill_teams(database: Database, size: int) -> None:
@@ -113,7 +128,7 @@ async def fill_teams(database: Database, size: int) -> None:
 
 @asynccontextmanager
 async def servers(fill: Callable[[Database], Awaitable[None]]) -> AsyncIterator[tuple[Server, Server]]:
-    """Start two servers on a database that is filled."""
+    """Start two servers on a filled database."""
     with tempfile.TemporaryDirectory(prefix="baton-scale-") as folder:
         settings = Settings(home=Path(folder), database_url=f"sqlite:///{folder}/scale.db")
         await migrate.upgrade(settings)
@@ -124,7 +139,7 @@ async def servers(fill: Callable[[Database], Awaitable[None]]) -> AsyncIterator[
 
 
 async def measure(size: int) -> None:
-    """Print the CPU time of a change of what grows with people."""
+    """Print the CPU time of a change of data per people."""
     async with servers(partial(fill, size=size)) as (one, other):
         person = Caller(principal=ADMIN, project="p")
 
@@ -138,16 +153,19 @@ async def measure(size: int) -> None:
             setting = ModeSetting(scope="user", id=f"user-{number % size}", enabled=number % 2 == 0)
             await one.modes.put(person, setting)
 
-        async def override(number: int) -> None:
-            name = f"user-{number % size}"
-            await one.overrides.make(ADMIN, session_id=f"t{number}", user=name, rule="*", reason="", minutes=5)
+        async def exception(number: int) -> None:
+            asked = msgspec.structs.replace(_exception(f"user-{number % size}", datetime.now(UTC)), state="requested")
+            async with one.database.transaction() as connection:
+                await exceptions_store.add(connection, asked)
+            until = datetime.now(UTC) + timedelta(minutes=5)
+            await one.exceptions.grant(ADMIN, asked.id, scope="once", until=until, reason="")
 
-        for name, work in {"token": token, "user": user, "mode": mode, "override": override}.items():
+        for name, work in {"token": token, "user": user, "mode": mode, "exception": exception}.items():
             await show(size, name, work, other)
 
 
 async def measure_teams(size: int) -> None:
-    """Print the CPU time of a change of what grows with teams, and of the start."""
+    """Print the CPU time of a change of data per teams, and of the start."""
     async with servers(partial(fill_teams, size=size)) as (one, other):
         started = time.process_time()
         await Server(one.database).start()
@@ -155,7 +173,7 @@ async def measure_teams(size: int) -> None:
         new = list(rules(size + CHANGES + 1).items())[size:]
 
         async def layer(number: int) -> None:
-            # A rule that is not there yet, as one that only moves would cost less.
+            # A new rule, as one that only moves would cost less.
             where, (path, text) = Where("team", f"team-{number % size}"), new[number]
             version = await active_version(one, where)
             await one.layers.upload(ADMIN, where, {path: text}, reason="", activate=True, if_match=f'"{version}"')
@@ -169,7 +187,7 @@ async def measure_teams(size: int) -> None:
 
 
 async def show(size: int, name: str, work: Callable[[int], Awaitable[None]], other: Server) -> None:
-    """Print what a change costs, in ms."""
+    """Print the cost of a change, in ms."""
     makes, hears = 0.0, 0.0
     for number in range(CHANGES + 1):
         started = time.process_time()
@@ -182,7 +200,7 @@ async def show(size: int, name: str, work: Callable[[int], Awaitable[None]], oth
 
 
 async def active_version(server: Server, where: Where) -> int:
-    """Return the version of a layer that is active."""
+    """Return the active version of a layer."""
     async with server.database.transaction() as connection:
         return await layers_store.active_version(connection, "default", where.tier, where.name)
 

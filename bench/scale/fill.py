@@ -1,7 +1,7 @@
-"""Fills a migrated database with decisions as a team makes them: people, sessions, tools, rules, outcomes, days.
+"""Fills a migrated database with a team's typical decisions: people, sessions, tools, rules, outcomes, days.
 
-The numbers are fixed by a seed, so two runs compare the same rows. Rows go in by COPY or executemany; what is kept
-beside them is summed up by the database afterwards, as the migration does it.
+A fixed seed makes two runs compare the same rows. Rows are inserted by COPY or executemany; the database then computes
+the sums, like the migration.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Any
 
 import asyncpg
 
-from baton.engine.call.record import Record
 from baton.kernel.base.driver import DriverTarget
+from baton.rules.call.record import Record
 
 COLUMNS = Record.__struct_fields__
 END = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
@@ -32,7 +32,7 @@ _CALLS_PER_SESSION = 45
 
 
 def rows(count: int, days: int) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of decisions, the oldest first, spread over the working hours of so many days before `END`."""
+    """Yield rows of decisions, the oldest first, over the working hours of so many days before `END`."""
     chance = random.Random(1)  # noqa: S311 - a fixed sequence
     hours = _working_hours(days)
     live = [_session(chance, number) for number in range(PEOPLE)]
@@ -72,7 +72,7 @@ def rows(count: int, days: int) -> Iterator[tuple[Any, ...]]:
 
 
 def _working_hours(days: int) -> list[int]:
-    """Return the beginnings of the hours in which people work, in ms since 1970."""
+    """Return the start times of working hours, in ms since 1970."""
     every = (END - timedelta(hours=back) for back in range(days * 24, 0, -1))
     return [int(one.timestamp() * 1000) for one in every if one.weekday() < 5 and 7 <= one.hour < 18]
 
@@ -120,10 +120,6 @@ def _fill_sqlite(path: str, count: int, days: int) -> None:
                 yield tuple(plain)
 
         connection.executemany(f"INSERT INTO decisions ({names}) VALUES ({marks})", values())  # noqa: S608
-        connection.execute(
-            "INSERT INTO decision_rules (rule, decision_id, effect) SELECT json_extract(value, '$.id'), decisions.id,"
-            " json_extract(value, '$.effect') FROM decisions, json_each(decisions.rules)"
-        )
         connection.execute(_TOTALS)
         connection.execute("ANALYZE")
     connection.close()
@@ -132,13 +128,9 @@ def _fill_sqlite(path: str, count: int, days: int) -> None:
 async def _fill_postgres(arguments: dict[str, Any], count: int, days: int) -> None:
     names = {"prepared_statement_cache_size", "prepared_statement_name_func", "async_fallback"}
     connection = await asyncpg.connect(**{name: value for name, value in arguments.items() if name not in names})
-    encode = lambda value: json.dumps(value).encode()  # noqa: E731
+    encode = lambda value: json.dumps(value, separators=(",", ":")).encode()  # noqa: E731
     await connection.set_type_codec("json", encoder=encode, decoder=json.loads, schema="pg_catalog", format="binary")
     await connection.copy_records_to_table("decisions", records=rows(count, days), columns=list(COLUMNS))
-    await connection.execute(
-        "INSERT INTO decision_rules (rule, decision_id, effect)"
-        " SELECT value->>'id', id, value->>'effect' FROM decisions, json_array_elements(rules)"
-    )
     await connection.execute(_TOTALS)
     await connection.execute("VACUUM ANALYZE")
     await connection.close()

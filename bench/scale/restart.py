@@ -1,8 +1,8 @@
-"""Measures what a rolling restart costs: `python -m bench.scale.restart [--rate 200] [--rounds 2]`.
+"""Measures the cost of a rolling restart: `python -m bench.scale.restart [--rate 200] [--rounds 2]`.
 
-Two servers share a Valkey and a Postgres. Calls go to whichever is ready, as from a load balancer that asks `/readyz` ten
-times a second; one server after the other is ended and started again. The rows tell how many answers took long while
-nothing was restarted, and meanwhile. The load and both servers share the machine, so its load average is printed, too.
+Two servers share a Valkey and a Postgres. Calls go to any ready one, as from a load balancer with ten checks of
+`/readyz` a second; the servers are restarted one after the other. The rows count slow answers without restarts, and
+during them. The load and both servers share the machine, so its load average is printed, too.
 """
 
 import argparse
@@ -34,7 +34,7 @@ SESSIONS = 50
 
 
 class Server:
-    """One server, which may be away."""
+    """One server, possibly stopped."""
 
     def __init__(self, home: Path, env: dict[str, str]) -> None:
         self._home = home
@@ -54,7 +54,7 @@ class Server:
         self.http = Http(int(json.loads(note.read_text())["url"].rpartition(":")[2]), self.token)
 
     async def stop(self) -> None:
-        """End it as an operator does, and wait for that."""
+        """End it like an operator, and wait for that."""
         assert self._process is not None
         self._process.terminate()
         await asyncio.to_thread(self._process.wait, START_S)
@@ -62,7 +62,7 @@ class Server:
 
 
 class Balancer:
-    """Sends each call to the next server that is ready, and to another one where the connection breaks."""
+    """Sends each call to the next ready server, and to another one if the connection breaks."""
 
     def __init__(self, servers: list[Server]) -> None:
         self._servers = servers
@@ -70,13 +70,13 @@ class Balancer:
         self._turn = itertools.count()
 
     async def watch(self) -> None:
-        """Ask every server over and over whether it is ready."""
+        """Check every server repeatedly for readiness."""
         while True:
             self._ready = [one.http for one in self._servers if one.http is not None and await _is_ready(one.http)]
             await asyncio.sleep(LOOK_S)
 
     async def post(self, path: str, body: bytes) -> int:
-        """Send a call; return the status, 0 where no server answered."""
+        """Send a call; return the status, 0 without an answer."""
         for _ in range(3):
             if not self._ready:
                 await asyncio.sleep(LOOK_S)
@@ -98,7 +98,7 @@ async def _is_ready(http: Http) -> bool:
 
 
 class Seen(msgspec.Struct):
-    """How long answers took, in seconds, without what the load itself was late meanwhile, which `lag_s` is at most."""
+    """Times of answers, in seconds, without the load's own delay, at most `lag_s`."""
 
     took: list[float] = []
     unanswered: int = 0
@@ -106,7 +106,7 @@ class Seen(msgspec.Struct):
     late_s: float = 0.0
 
     async def tick(self) -> None:
-        """Measure how late the load itself is: on a busy machine it waits for a processor as the servers do."""
+        """Measure the load's own delay: on a busy machine it waits for a processor like the servers."""
         while True:
             due = time.monotonic() + TICK_S
             await asyncio.sleep(TICK_S)
@@ -126,7 +126,7 @@ class Seen(msgspec.Struct):
 
 
 async def calls(balancer: Balancer, rate: float, stop: asyncio.Event) -> Seen:
-    """Send calls at a steady rate until told to stop."""
+    """Send calls at a steady rate until stopped."""
     seen, asking, due = Seen(), set[asyncio.Task[None]](), time.monotonic()
 
     async def call(number: int) -> None:
@@ -204,7 +204,7 @@ async def measure(folder: Path, rate: float, rounds: int) -> None:
 
 
 def main() -> None:
-    """Measure in a folder of its own, which is taken away at the end."""
+    """Measure in a temporary folder."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rate", type=float, default=200.0)
     parser.add_argument("--rounds", type=int, default=2)

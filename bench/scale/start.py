@@ -1,7 +1,7 @@
-"""Measures how long a server takes until it is ready: `python -m bench.scale.start [--rows 1000000] [--rounds 5]`.
+"""Measures a server's time until it is ready: `python -m bench.scale.start [--rows 1000000] [--rounds 5]`.
 
-An empty home, and one whose store has so many decisions, are started in turn; the rows are medians. CPU time is that of
-the server's process, and of its children (Valkey, and the one that stores), until it is ready.
+An empty home, and one with so many stored decisions, are started in turn; the rows are medians. CPU time is that of the
+server's process, and of its children (Valkey, and the storing one), until it is ready.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""`make soak`: every fault under load, a table, and 20,000 odd requests. It stops by itself; a miss is exit status 1."""
+"""`make soak`: every fault under load, a table, and 20,000 odd requests. A miss is exit status 1."""
 
 import sys
 
@@ -44,7 +44,7 @@ def _health(made: World) -> str:
 
 
 async def main() -> int:
-    """Run the scenarios that are named (`odd requests` is one), or all; gives the exit status."""
+    """Run the named scenarios (`odd requests` is one), or all; returns the exit status."""
     named = [name for name in sys.argv[1:] if name != ODD]
     rows = await faults(named or list(SCENARIOS)) if named or not sys.argv[1:] else []
     kept = await odd_requests() if ODD in sys.argv[1:] or not named else True

@@ -1,4 +1,4 @@
-"""Sessions that ask a sequence whose right answers are known, at a steady rate. It breaks nothing itself."""
+"""Sessions with a sequence of calls and known right answers, at a steady rate. It breaks nothing itself."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 BUDGET_S = 1.5
-"""Longest that a hook's shim waits for its answer, in seconds."""
+"""Timeout of a hook's shim for its answer, in seconds."""
 _TICK_S = 0.01
 _ATTEMPTS = 3
 _READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 
 class Seen(msgspec.Struct):
-    """What the load saw. Times are in seconds; `slowest_s` is without what the load itself was late, `lag_s` that."""
+    """The load's measurements. Times are in seconds; `slowest_s` excludes the load's own delay, `lag_s`."""
 
     calls: int = 0
     degraded: int = 0
@@ -37,7 +37,7 @@ class Seen(msgspec.Struct):
 
 
 class Http:
-    """Keep-alive connections to the server, as few as are needed at once."""
+    """Keep-alive connections to the server, as few as possible."""
 
     def __init__(self, port: int, token: str) -> None:
         self.port = port
@@ -45,10 +45,10 @@ class Http:
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def request(self, method: str, path: str, body: bytes = b"", *, anew: bool = False) -> tuple[int, bytes]:
-        """Send one request, `anew` on a connection of its own; return status and body.
+        """Send one request, `anew` on its own connection; return status and body.
 
         Raises:
-            OSError, EOFError: the connection broke before the answer was whole.
+            OSError, EOFError: the connection broke before the end of the answer.
         """
         while self._idle and (self._idle[-1][0].at_eof() or self._idle[-1][1].is_closing()):
             self._idle.pop()[1].close()
@@ -71,7 +71,7 @@ class Http:
         return int(answer[9:12]), text
 
     async def insist(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-        """Send a request again when its connection broke, as one does that was idle for long; gives status and body.
+        """Repeat a request after its connection broke, such as a long idle one; returns status and body.
 
         Raises:
             OSError, EOFError: it broke each time.
@@ -82,17 +82,17 @@ class Http:
         return await self.request(method, path, body)
 
     def header_arguments(self) -> list[str]:
-        """Return the token's header as Schemathesis takes it."""
+        """Return the token's header in Schemathesis's form."""
         return ["--header", self._token.strip()] if self._token else []
 
     def close(self) -> None:
-        """Close what is idle."""
+        """Close idle connections."""
         for _, writer in self._idle:
             writer.close()
 
 
 class Load:
-    """A steady rate of sessions of four calls each, until it is stopped. `patience_s` is the longest wait for an answer."""
+    """A steady rate of sessions of four calls each, until stopped. `patience_s` is the timeout of an answer."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -102,7 +102,7 @@ class Load:
 
     @asynccontextmanager
     async def running(self, sessions_per_s: float, calls: int = 4) -> AsyncIterator[Seen]:
-        """Start that many sessions a second, of that many calls each; at the end every one of them has been answered."""
+        """Start that many sessions a second, of that many calls each; at the end all of them have been answered."""
         self.seen, stop, asking = Seen(), asyncio.Event(), set[asyncio.Task[None]]()
 
         async def begin() -> None:
@@ -125,7 +125,7 @@ class Load:
             ticking.cancel()
 
     async def _tick(self) -> None:
-        """Measure how late this process is itself: on a busy machine it waits as long as the server does."""
+        """Measure this process's own delay: on a busy machine it waits as long as the server."""
         while True:
             due = time.monotonic() + _TICK_S
             await asyncio.sleep(_TICK_S)
@@ -134,7 +134,7 @@ class Load:
             self.seen.lag_s = max(self.seen.lag_s, late)
 
     async def _session(self, session: str, calls: int) -> None:
-        """Look twice, edit, run: strict allows one look, no edit, and the harmless command as it was sent."""
+        """Look twice, edit, run: strict allows one look, no edit, and the harmless command as sent."""
         unsure = False
         echo = {"tool_name": "Bash", "tool_input": {"command": f"echo {session}"}}
         sequence = ((_READ, "allow"), (_READ, "block"), (_EDIT, "block"), (echo, "allow"))
@@ -151,7 +151,7 @@ class Load:
                 self.seen.wrong.append(f"{session}: {call} came back as {answer['modifiedInput']}")
 
     async def _ask(self, session: str, call: dict[str, Any]) -> dict[str, Any] | None:
-        """Ask once, and again when the connection broke, on a new one as the shim's retry does; all within one budget."""
+        """Ask once, and again on a new connection after a broken one, like the shim's retry; all within one budget."""
         use = f"{session}-{next(_numbers)}"
         body = json.dumps({"session_id": session, "tool_use_id": use, "project": session} | call).encode()
         began, late_s, why = time.monotonic(), self._late_s, ""

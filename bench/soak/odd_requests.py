@@ -1,4 +1,4 @@
-"""Requests made from the API's own document by Schemathesis, until there were enough. It judges no answer itself."""
+"""Requests made by Schemathesis from the API's own document, up to a number. It judges no answer itself."""
 
 import asyncio
 import re
@@ -11,18 +11,18 @@ from bench.soak.world import world
 
 SETTINGS = Path(__file__).with_name("schemathesis.toml")
 PATIENT = {"BATON_POLL_S": "0", "BATON_REDIS_TIMEOUT_MS": "5000"}
-"""Settings of a server on a busy machine: a 503 because Redis took 60 ms would be none of the document's faults."""
+"""Settings of a server on a busy machine: a 503 after 60 ms of Redis is not the document's fault."""
 CASES = 20_000
-"""How many requests are tried at least."""
+"""Minimum number of requests."""
 EXAMPLES = 60
-"""Fuzzed requests of each operation in one round; its examples and edge cases come besides."""
+"""Fuzzed requests of each operation in one round, besides its examples and edge cases."""
 LONGEST_S = 3_600.0
-"""Longest that all of it may take, in seconds."""
+"""Time limit of the whole, in seconds."""
 _CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
 def command(document: str, *, examples: int, seed: int, settings: Path = SETTINGS) -> list[str]:
-    """Return how Schemathesis is called for one round over all operations."""
+    """Return Schemathesis's command for one round over all operations."""
     tool = str(Path(sys.executable).parent / "schemathesis")
     words = [
         tool,
@@ -42,13 +42,13 @@ def command(document: str, *, examples: int, seed: int, settings: Path = SETTING
 
 
 def counted(said: str) -> int:
-    """Read from the summary how many requests were made; 0 where there is none."""
+    """Read the number of requests from the summary; 0 without one."""
     found = re.search(r"^Test cases:\n\s+(\d+) generated", said, re.MULTILINE)
     return int(found[1]) if found else 0
 
 
 async def odd_requests(cases: int = CASES, examples: int = EXAMPLES) -> bool:
-    """Try the API with at least so many requests; False when it broke its word."""
+    """Try the API with at least so many requests; False if it violated its document."""
     made, seed, end = 0, 0, time.monotonic() + LONGEST_S
     async with world(**PATIENT) as running:
         document = f"http://127.0.0.1:{running.http.port}/openapi.json"

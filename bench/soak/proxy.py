@@ -1,7 +1,7 @@
-"""A TCP proxy that can be slow: every chunk, in both directions, arrives that much later. It reads no protocol.
+"""A TCP proxy with a delay for every chunk, in both directions. It reads no protocol.
 
-It is a process of its own, `python -m bench.soak.proxy SOCKET`: beside a busy load it would be slow unasked. Its port
-goes to standard output; each line on standard input is the delay from then on, in seconds; at its end it leaves.
+It is a separate process, `python -m bench.soak.proxy SOCKET`: within a busy load it would be slow by itself. Its port
+goes to standard output; each line on standard input is the new delay, in seconds; at its end the proxy exits.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from typing import cast
 import uvloop
 
 START_S = 60.0
-"""Longest wait for it to listen, in seconds."""
+"""Timeout for it to listen, in seconds."""
 _AT_ONCE_S = 0.001
 
 
 class Proxy:
-    """The proxy, as its user sees it: listens on a free port of loopback and passes on to a unix socket."""
+    """The proxy, from its user's view: listens on a free port of loopback and forwards to a unix socket."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -35,7 +35,7 @@ class Proxy:
             self.port = int(await cast("asyncio.StreamReader", self._process.stdout).readline())
 
     async def delay(self, seconds: float) -> None:
-        """Delay what comes from now on by so much."""
+        """Set the delay of later chunks."""
         assert self._process is not None
         given = cast("asyncio.StreamWriter", self._process.stdin)
         given.write(f"{seconds}\n".encode())
@@ -53,7 +53,7 @@ class _Slowness:
 
 
 class _Side(asyncio.Protocol):
-    """One end of a connection; what arrives goes out at the other end, in its order."""
+    """One end of a connection; its input goes to the other end, in order."""
 
     def __init__(self, slowness: _Slowness) -> None:
         self._slowness = slowness
@@ -100,7 +100,7 @@ class _Side(asyncio.Protocol):
 
 
 class _Front(_Side):
-    """The end that a client connected to."""
+    """The client's end."""
 
     def __init__(self, slowness: _Slowness, target: str) -> None:
         super().__init__(slowness)

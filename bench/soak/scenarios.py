@@ -1,9 +1,12 @@
-"""What is broken while the load runs, one function a fault. Each ends with the fault mended; none judges."""
+"""Faults during a load, one function each. Each ends with the fault repaired; none judges."""
 
 import asyncio
 import contextlib
+import itertools
+import multiprocessing
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -12,25 +15,26 @@ import psutil
 from bench.soak.load import BUDGET_S, Seen
 from bench.soak.proxy import Proxy
 from bench.soak.world import World
+from tests.attacks.requests import Attack, attacks, send
 
 RECOVERY_S = 2.0
-"""Longest time from a dependency's return to answers that miss nothing, in seconds."""
+"""Maximum time from a dependency's return to complete answers, in seconds."""
 DECIDED_S = 0.25
-"""Longest that a decision may take within the server, in seconds; a bound of its histogram."""
+"""Maximum time of a decision within the server, in seconds; a bound of its histogram."""
 STORED_S = 60.0
-"""Longest wait for every acknowledged record to be in SQL, in seconds."""
+"""Timeout for every acknowledged record to be in SQL, in seconds."""
 GROWTH_MIB = 150.0
-"""Most that all processes of the server may grow by in one scenario, beyond its queues."""
+"""Maximum growth of all processes of the server in one scenario, beyond its queues."""
 _SLOW_S = 0.2
 _LARGE = 10 << 20
 _FULL_BYTES = 4_096
 
 Fault = Callable[[World, float], Awaitable[float]]
-"""Breaks something for so many seconds; gives the time (monotonic) at which it was mended."""
+"""Breaks something for so many seconds; returns the time (monotonic) of its repair."""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """What one scenario came to."""
+    """The result of one scenario."""
 
     name: str
     seen: Seen
@@ -38,10 +42,10 @@ class Row(msgspec.Struct, frozen=True):
     lost: int
     grown_mib: float
     late: int
-    """Decisions that took the server longer than `DECIDED_S`, by its own histogram."""
+    """Decisions slower than `DECIDED_S`, by the server's own histogram."""
 
     def misses(self) -> list[str]:
-        """Return what was wanted and did not hold."""
+        """Return the unmet requirements."""
         found = [f"{len(self.seen.unanswered)} calls got no decision"] if self.seen.unanswered else []
         found += [f"wrong: {text}" for text in self.seen.wrong[:3]]
         if self.seen.slowest_s > BUDGET_S:
@@ -58,7 +62,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 async def nothing(_world: World, hold_s: float) -> float:
-    """Break nothing: what the machine does by itself."""
+    """Break nothing: the machine's own behaviour."""
     await asyncio.sleep(hold_s)
     return time.monotonic()
 
@@ -108,7 +112,7 @@ async def postgres_slow(world: World, hold_s: float) -> float:
 
 
 async def disk_full(world: World, hold_s: float) -> float:
-    """Keep Redis from writing its append-only file, as a full disk does."""
+    """Keep Redis from writing its append-only file, like a full disk."""
     world.valkey.limit_files(world.valkey.file_size + _FULL_BYTES)
     await asyncio.sleep(hold_s)
     world.valkey.limit_files(-1)
@@ -151,6 +155,23 @@ async def large_bodies(world: World, hold_s: float) -> float:
     return time.monotonic()
 
 
+async def hostile_requests(world: World, hold_s: float) -> float:
+    """Send the requests of tests/attacks/stall.yaml repeatedly, one after the other; uploads would stay."""
+    loop, end = asyncio.get_running_loop(), time.monotonic() + hold_s
+    # In a separate process: building megabytes would delay the load itself.
+    pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    for attack in itertools.cycle(one for one in attacks() if one.kind != "stall/upload"):
+        if time.monotonic() > end:
+            break
+        await loop.run_in_executor(pool, _send, attack, world.http.port)
+    await asyncio.to_thread(pool.shutdown)
+    return time.monotonic()
+
+
+def _send(attack: Attack, port: int) -> None:
+    asyncio.run(send(attack, port, ""))
+
+
 SCENARIOS: dict[str, Fault] = {
     "nothing broken": nothing,
     "redis killed": redis_killed,
@@ -164,6 +185,7 @@ SCENARIOS: dict[str, Fault] = {
     "policies reloaded": policies_reloaded,
     "new sessions": nothing,
     "10 MiB bodies": large_bodies,
+    "hostile requests": hostile_requests,
 }
 
 

@@ -1,4 +1,4 @@
-"""Everything that a soak breaks: a Valkey, a Postgres, a proxy before each, and a server of two workers.
+"""All parts broken in a soak: a Valkey, a Postgres, a proxy before each, and a server of two workers.
 
 It breaks nothing itself.
 """
@@ -27,13 +27,13 @@ from bench.soak.proxy import Proxy
 from tests.support.postgres import Postgres
 
 START_S = 60.0
-"""Longest wait for a part to start, in seconds."""
+"""Timeout of a part's start, in seconds."""
 CONNECTIONS = 32
-"""Connections that are asked at once where every worker is meant; the system spreads them."""
+"""Simultaneous connections to reach every worker; the system distributes them."""
 
 
 async def until(found: Callable[[], bool], seconds: float) -> bool:
-    """Wait until something holds; False when it does not within that many seconds."""
+    """Wait for a condition; False after that many seconds."""
     end = time.monotonic() + seconds
     while not found():
         if time.monotonic() > end:
@@ -43,7 +43,7 @@ async def until(found: Callable[[], bool], seconds: float) -> bool:
 
 
 class Valkey:
-    """A Valkey that can be killed, hung and kept from writing its file, and started again on the same file."""
+    """A Valkey with kill, hang and full disk, restartable on the same file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,7 +62,7 @@ class Valkey:
             await asyncio.sleep(0.02)
 
     def limit_files(self, size: int) -> None:
-        """Keep its files from growing beyond that many bytes, as a full disk does; -1 lifts that."""
+        """Keep its files from growing beyond that many bytes, like a full disk; -1 lifts the limit."""
         assert self.process is not None
         hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)[1]
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (hard if size < 0 else size, hard))
@@ -134,7 +134,7 @@ class World:
         await self._every_worker_is_strict()
 
     async def _every_worker_is_strict(self) -> None:
-        """Wait until each of so many connections, which the workers share, tells of the mode."""
+        """Wait until each of so many connections, shared by the workers, reports the mode."""
         end = time.monotonic() + START_S
         while time.monotonic() < end:
             answers = await asyncio.gather(*(self.http.request("GET", "/mode") for _ in range(CONNECTIONS)))
@@ -157,11 +157,11 @@ class World:
         self.postgres.stop()
 
     def log(self) -> str:
-        """Return what the server has logged."""
+        """Return the server's log."""
         return (self._folder / "server.log").read_text()[-4_000:]
 
     def workers(self) -> list[psutil.Process]:
-        """Return the processes that answer."""
+        """Return the answering processes."""
         assert self.server is not None
         return [one for one in self.server.children() if _is(one, "baton.serve.worker")]
 
@@ -175,7 +175,7 @@ class World:
         return total / (1 << 20)
 
     async def decided_after(self, seconds: float) -> int:
-        """Count the decisions so far that took longer than a bound of the server's histogram, in seconds."""
+        """Count the decisions so far above a bound of the server's histogram, in seconds."""
         status, text = await self.http.insist("GET", "/metrics")
         assert status == 200, text
         counted = dict(line.rpartition(" ")[::2] for line in text.decode().splitlines())
@@ -188,7 +188,7 @@ class World:
         return [first, *first.children(recursive=True)]
 
     async def missing(self, seconds: float) -> int:
-        """Count acknowledged decisions that SQL does not hold after at most that many seconds."""
+        """Count acknowledged decisions missing in SQL after at most that many seconds."""
         end, rest = time.monotonic() + seconds, set(self.acknowledged)
         connection = await asyncpg.connect(self.postgres.url("baton"))
         try:
@@ -213,7 +213,7 @@ def _is(process: psutil.Process, module: str) -> bool:
 
 @asynccontextmanager
 async def world(**settings: str) -> AsyncIterator[World]:
-    """Start everything in a folder of its own, with these settings of the server, and take it away at the end."""
+    """Start everything in a temporary folder, with these settings of the server."""
     folder = Path(tempfile.mkdtemp(prefix="baton-soak-", dir="/tmp"))
     os.chmod(folder, 0o755)  # noqa: PTH101, S103 - Postgres runs as another user
     made = World(folder, settings)

@@ -1,4 +1,4 @@
-"""The fixtures of delegated jobs: a database that is emptied, not copied, and the services on it."""
+"""The fixtures of delegated jobs: an emptied, not copied, database, and the services on it."""
 
 from tests.support.fixtures.delegating import database, kept_url, world
 

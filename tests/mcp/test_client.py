@@ -1,4 +1,4 @@
-"""The way from the tools to the server: what a tool that waits for a job does when the server goes away."""
+"""The tools' connection to the server: a tool waiting for a job, with an unavailable server."""
 
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
@@ -104,3 +104,18 @@ async def test_an_answer_that_takes_too_long_for_the_client_says_how_to_go_on(li
     said = await ServerClient(Server("running"), "s").answer("job_1", tell, limit)
     assert said.startswith("The task job_1 is running.")
     assert "agent_output(task_id='job_1')" in said
+
+
+async def test_a_wait_for_a_job_without_a_runner_ends_at_once_and_names_it():
+    class Alone(Server):
+        def request(self, method, path, **more):
+            waiting = {"reason": "no_runner", "detail": "no runner for codex is connected", "since": "2026-01-01"}
+            return super().request(method, path, **more) | {"waiting": waiting}
+
+    async def tell(_):
+        return
+
+    server = Alone("queued")
+    said = await ServerClient(server, "s").answer("job_1", tell, 60)
+    assert said.startswith("The task job_1 is queued: no runner for codex is connected.")
+    assert len(server.asked) == 1

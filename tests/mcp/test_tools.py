@@ -20,6 +20,8 @@ from tests.runner.conftest import git
 from tests.support.command_line import surroundings
 from tests.support.server import BATON, serving, until
 
+pytestmark = pytest.mark.slow("starts servers and runners")
+
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).parents[1] / "runner" / "agent.py")]
 GIVEN_UP = "sleep 77"
 TOOLS = {
@@ -149,13 +151,13 @@ def test_the_tools_their_arguments_and_when_to_use_them(mcp):
     )
     assert delegate.input_schema["required"] == ["user_prompt"]
     described = {name: field["description"] for name, field in delegate.input_schema["properties"].items()}
-    seed = {
+    fixed = {
         "user_prompt": "The specific coding task to perform",
         "provider": "Which agent to use: 'codex' or 'claude_code' (default: codex)",
         "description": "Optional brief description of the delegation",
     }
-    assert described.items() >= seed.items()
-    assert set(described) == {*seed, *ARGUMENTS}
+    assert described.items() >= fixed.items()
+    assert set(described) == {*fixed, *ARGUMENTS}
     for name in ("agent_spawn", "graph_spawn", "invoke_gemini", "invoke_gemini_agentic", "invoke_openai"):
         properties = tools[name].input_schema["properties"]
         assert {argument: properties[argument]["description"] for argument in ARGUMENTS} == {
@@ -309,7 +311,7 @@ def test_the_tools_of_an_agent_at_work_do_not_wait_for_its_folder(world, connect
 def test_what_the_server_refuses_is_told_in_its_words(mcp):
     assert "allowed" in mcp.refused("delegate.run", user_prompt="x", provider="gpt")
     refused = mcp.refused("delegate.run", user_prompt="x", provider="opencode")
-    assert "which no runner of yours serves" in refused
+    assert "not served by your runners" in refused
     assert "claude_code, codex, gemini in shop" in refused
     assert "timeout_s" in mcp.refused("invoke_openai", prompt="x", timeout_s=0)
     assert "`thread`" in mcp.refused(

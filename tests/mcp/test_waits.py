@@ -1,10 +1,10 @@
-"""How long a tool call waits, by what is known of its client."""
+"""The timeout of a tool call, by the known facts about its client."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from baton.mcp.waits import longest_wait_s
+from baton.mcp.delegation import longest_wait_s
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A runner on this machine, with the small agent as its providers, and a stand-in for the server."""
+"""A runner on this machine, with the small agent as its providers, and a fake server."""
 
 import asyncio
 import io
@@ -14,8 +14,7 @@ import yaml
 
 from baton.runner.config import RunnerConfig
 from baton.runner.home import Home
-from baton.runner.progress import Progress
-from baton.runner.runner import Runner
+from baton.runner.runner import JobRunner, TerminalProgress
 from baton.runner.wire import Link
 from tests.runner.stand_in import StandIn
 
@@ -76,7 +75,9 @@ def running(server, settings, tmp_path):
     async def run(hurry=True, **more):
         config = msgspec.convert(settings(**more), RunnerConfig)
         told = io.StringIO()
-        runner = Runner(config, Link(url=server.url), Home(tmp_path / "home"), dict(os.environ), Progress(told))
+        runner = JobRunner(
+            config, Link(url=server.url), Home(tmp_path / "home"), dict(os.environ), TerminalProgress(told)
+        )
         runner.told = told
         task = asyncio.create_task(runner.run())
         body = asyncio.current_task()

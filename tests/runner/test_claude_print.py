@@ -1,5 +1,6 @@
-"""`claude -p` as it is driven where there is no adapter: a script that behaves like it, over real pipes."""
+"""`claude -p` without an adapter: a script with its behaviour, over real pipes."""
 
+import json
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ from tests.support.processes import is_gone
 
 CLAUDE = """\
 import json, os, signal, sys, time
-prompt = sys.stdin.read()
+prompt = json.loads(sys.stdin.readline())["message"]["content"]
 def line(**fields):
     print(json.dumps(fields), flush=True)
 def text(said, **more):
@@ -22,6 +23,15 @@ if prompt == "wait":
     open("pid", "w").write(str(os.getpid()))
     text("begun")
     time.sleep(60)
+if prompt.startswith("ask"):
+    tool, given = ("Write", {"file_path": "../a"}) if prompt == "ask-file" else ("Bash", {"command": prompt[4:]})
+    asked = {"subtype": "can_use_tool", "tool_name": tool, "input": given}
+    line(type="control_request", request_id="r0", request={"subtype": "hook_callback"})
+    line(type="control_request", request_id="r1", request=asked)
+    answers = sorted((json.loads(sys.stdin.readline())["response"] for _ in range(2)), key=lambda one: one["request_id"])
+    text(json.dumps([one.get("response", one["subtype"]) for one in answers]))
+    line(type="result", usage={})
+    sys.exit(sys.stdin.read())
 print("no JSON at all")
 text(" ".join(sys.argv[1:]) + "|" + prompt + "|" + os.environ.get("MAX_THINKING_TOKENS", ""))
 text("a sub-agent's", parent_tool_use_id="t1")
@@ -50,13 +60,41 @@ async def test_its_stream_becomes_updates_and_its_result_the_cost(server, runnin
     job = server.give("do it", **more)
     async with running(provider=claude):
         finish = await ended(server, job)
-    flags = "-p --output-format stream-json --verbose --include-partial-messages --model haiku"
+    flags = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages"
+    flags += " --permission-prompt-tool stdio --disallowedTools AskUserQuestion --model haiku"
     flags += " --permission-mode acceptEdits --append-system-prompt be brief --resume before"
     assert finish["output"] == f"{flags}|do it|2000"
     assert finish["usage"] == {"input_tokens": 3, "cached_tokens": 2, "output_tokens": 3, "cost_usd": 0.5}
     kinds = [one["body"]["update"]["sessionUpdate"] for one in server.events[job].values() if "update" in one["body"]]
     assert kinds == ["agent_message_chunk", "tool_call", "usage_update", "tool_call_update"]
     assert server.events[job][1]["body"] == {"id": "session-1"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "person", "behavior"),
+    [("allow", None, "allow"), ("deny", None, "deny"), ("pending", "allow", "allow"), ("pending", "deny", "deny")],
+)
+async def test_its_question_is_the_policys_or_the_persons(server, running, claude, policy, person, behavior):
+    server.policy = lambda _request: {"answer": policy}
+    job = server.give("ask touch a")
+    async with running(provider=claude):
+        if person:
+            await happens(lambda: server.asked)
+            server.command(job, "permission", permission="p1", answer=person)
+        finish = await ended(server, job)
+    unknown, answer = json.loads(finish["output"])
+    assert (unknown, answer["behavior"]) == ("error", behavior)
+    assert answer.get("updatedInput") == ({"command": "touch a"} if behavior == "allow" else None)
+    asked = server.asked[0]
+    assert (asked["title"], asked["kind"], asked["tool_input"]) == ("Bash touch a", "execute", {"command": "touch a"})
+
+
+async def test_a_write_outside_the_workspace_is_refused_without_a_question(server, running, claude):
+    job = server.give("ask-file")
+    async with running(provider=claude):
+        finish = await ended(server, job)
+    assert json.loads(finish["output"])[1]["behavior"] == "deny"
+    assert not server.asked
 
 
 @pytest.mark.parametrize("recap", ["", "you said hello"])

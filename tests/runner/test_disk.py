@@ -1,4 +1,4 @@
-"""A disk that is really full: nothing is lost, memory stays bounded, people are told, slots become free, the runner ends."""
+"""A really full disk: nothing is lost, memory stays bounded, people are notified, slots are freed, the runner ends."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from baton.runner.outbox import MOST_UNSTORED
-from baton.runner.spool import Spool, event_line
+from baton.runner.spool import AttemptSpool, event_line
 from tests.runner.conftest import ended, happens
 
 MIB = 1 << 20
@@ -64,7 +64,7 @@ def disk(request, tmp_path):
 
 
 def test_a_write_that_failed_leaves_no_half_line_and_is_made_again(disk):
-    spool = Spool(disk.folder / "spool", "job_1", 1, "t")
+    spool = AttemptSpool(disk.folder / "spool", "job_1", 1, "t")
     spool.add([event_line(1, "session.update", {"n": 1})])
     disk.fill()
     more = [event_line(seq, "session.update", {"text": "x" * 50_000}) for seq in (2, 3)]
@@ -76,7 +76,7 @@ def test_a_write_that_failed_leaves_no_half_line_and_is_made_again(disk):
     disk.free()
     spool.add(more)
     assert [bytes(event) for event in spool.read().events][1:] == more
-    found = Spool.open(spool.path)
+    found = AttemptSpool.open(spool.path)
     assert (found.job, found.attempt, found.token, len(found.read().events)) == ("job_1", 1, "t", 3)
 
 
@@ -94,7 +94,7 @@ async def test_a_job_waits_for_the_disk_says_so_and_goes_on_when_there_is_space(
         assert server.polls[-1]["active"] != []
         disk.free()
         await happens(lambda: len(server.texts(job)) == 250)
-        assert "goes on: the disk has space again" in runner.told.getvalue()
+        assert "continues: the disk has space again" in runner.told.getvalue()
         end.touch()
         finish = await ended(server, job)
         await happens(lambda: server.polls[-1]["slots"] == 2)
@@ -114,9 +114,9 @@ async def test_an_agent_that_says_much_meanwhile_waits_and_memory_stays_bounded(
         (running_job,) = runner._jobs.values()
         disk.fill()
         go_on.touch()
-        await happens(lambda: running_job._outbox._unstored_size >= MOST_UNSTORED)
+        await happens(lambda: running_job.outbox._unstored_size >= MOST_UNSTORED)
         await asyncio.sleep(1)
-        assert running_job._outbox._unstored_size < 2 * MOST_UNSTORED
+        assert running_job.outbox._unstored_size < 2 * MOST_UNSTORED
         assert not done.exists()
         disk.free()
         finish = await ended(server, job)
@@ -223,4 +223,4 @@ async def test_an_end_that_is_stored_and_not_sent_stays_this_runners_until_its_n
     server.post_away = False
     async with running():
         assert (await ended(server, job))["output"] == "begunthe end"
-    assert not list((tmp_path / "home" / "spool").iterdir())
+        await happens(lambda: not list((tmp_path / "home" / "spool").iterdir()))

@@ -1,4 +1,4 @@
-"""What breaks: the runner is killed, answers get lost, the server goes away, a spool is cut short. Nothing is lost or doubled."""
+"""Faults: a killed runner, lost answers, an unavailable server, a truncated spool. Nothing is lost or doubled."""
 
 import asyncio
 import json
@@ -8,8 +8,8 @@ import signal
 import psutil
 import pytest
 
-from baton.runner.home import Home, HomeInUse
-from baton.runner.wire import Refused
+from baton.runner.home import Home, RunnerHomeInUse
+from baton.runner.wire import RequestRefused
 from tests.runner.conftest import ended, happens
 from tests.support.processes import is_gone
 
@@ -147,7 +147,7 @@ async def test_a_refused_token_forgets_nothing_that_an_earlier_run_left(server, 
     lines = [{"job": "job_1", "attempt": 1, "token": "old"}, {"seq": 1, "type": "session.update", "body": {}}]
     (folder / "job_1.1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     server.strange = (401, b'{"code": "unauthenticated", "detail": "who are you"}')
-    with pytest.raises(Refused, match="who are you"):
+    with pytest.raises(RequestRefused, match="who are you"):
         async with running():
             await asyncio.Event().wait()
     assert (folder / "job_1.1.jsonl").exists()
@@ -183,7 +183,7 @@ async def test_a_killed_supervisor_leaves_neither_agent_nor_what_left_its_group(
 @pytest.mark.slow("starts two runners")
 def test_a_second_runner_is_kept_out_of_a_folder(tmp_path):
     first = Home(tmp_path).lock()
-    with pytest.raises(HomeInUse, match="another runner already uses"):
+    with pytest.raises(RunnerHomeInUse, match="another runner already uses"):
         Home(tmp_path).lock()
     os.close(first)
     os.close(Home(tmp_path).lock())
@@ -192,6 +192,6 @@ def test_a_second_runner_is_kept_out_of_a_folder(tmp_path):
 
 async def test_a_refused_runner_ends_at_once(server, running):
     server.poll = lambda _body: (401, {"code": "unauthenticated", "detail": "who are you"})
-    with pytest.raises(Refused, match="who are you"):
+    with pytest.raises(RequestRefused, match="who are you"):
         async with running():
             await asyncio.Event().wait()

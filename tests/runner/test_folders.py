@@ -1,8 +1,8 @@
-"""The names of workspaces' folders: one folder has one name, whatever leads there, and no name shows a path."""
+"""The names of workspaces' folders: one folder has one name, for any path to it, and no name shows a path."""
 
 import pytest
 
-from baton.runner import folders
+from baton.runner import template
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def shop(tmp_path):
 
 
 def named(**given):
-    return folders.names(given.items())
+    return template.names(given.items())
 
 
 def test_links_and_spellings_of_a_folder_have_its_name(shop, tmp_path):
@@ -38,13 +38,13 @@ def test_a_folder_has_another_name_than_a_former_one_whose_inode_it_was_given(sh
 
 def test_another_machine_has_other_names_and_a_folder_that_is_gone_has_none(shop, monkeypatch, tmp_path):
     here = named(shop=shop)
-    monkeypatch.setattr(folders, "_machine", lambda: "elsewhere")
+    monkeypatch.setattr(template, "_machine", lambda: "elsewhere")
     there = named(shop=shop)
     assert not set(here["shop"].split("/")[:-1]) & set(there["shop"].split("/")[:-1])
     assert named(gone=tmp_path / "gone", unknown=None) == {}
 
 
 def test_a_deep_folder_has_a_name_that_the_server_takes(tmp_path):
-    deep = tmp_path.joinpath(*["d"] * (folders.DEEPEST + 5))
+    deep = tmp_path.joinpath(*["d"] * (template.DEEPEST + 5))
     deep.mkdir(parents=True)
-    assert named(deep=deep)["deep"].count("/") == folders.DEEPEST
+    assert named(deep=deep)["deep"].count("/") == template.DEEPEST

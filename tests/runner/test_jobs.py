@@ -1,8 +1,9 @@
-"""One job after the other, over real pipes and real HTTP: what it says, how it ends, what is left of it."""
+"""One job after the other, over real pipes and real HTTP: messages, ends, and remains."""
 
 import asyncio
 import json
 import os
+import subprocess
 import time
 
 import pytest
@@ -64,7 +65,7 @@ async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, mo
         ({"command": ["no-such-agent"]}, {}, "agent_died", "no-such-agent"),
         ({}, {"prompt": "say half\ndie"}, "agent_died", "it broke"),
         ({}, {"prompt": "sleep 20", "timeout_s": 0.5}, "timeout", "0.5 s"),
-        ({}, {"prompt": "say x\nsleep 20", "inactivity_timeout_s": 1}, "inactive", "nothing for 1 s"),
+        ({}, {"prompt": "say x\nsleep 20", "inactivity_timeout_s": 1}, "inactive", "no output for 1 s"),
     ],
 )
 async def test_what_cannot_be_done_fails_with_a_code_and_words(server, running, more, lease, code, word):
@@ -255,6 +256,30 @@ async def test_a_difference_that_was_cut_says_so(server, running, repository, mo
         await ended(server, job)
     (told,) = [one["body"] for one in server.events[job].values() if one["type"] == "workspace.diff"]
     assert (len(told["diff"]), told["truncated"]) == (20, True)
+
+
+async def test_a_job_with_a_worktree_that_was_removed_while_it_ran_says_so(server, running, repository, tmp_path):
+    go_on = tmp_path / "go-on"
+    job = server.give(f"write a.txt\nawait {go_on}\nsay done", isolation="worktree")
+
+    def others():
+        listed = subprocess.run(
+            ["git", "worktree", "list", "--porcelain"], cwd=repository, capture_output=True, check=True
+        )
+        return [one.partition(" ")[2] for one in listed.stdout.decode().splitlines() if one.startswith("worktree ")][1:]
+
+    def remove():
+        subprocess.run(["git", "worktree", "remove", "--force", others()[0]], cwd=repository, check=True)
+
+    async with running():
+        await happens(lambda: server.texts(job))
+        remove()
+        go_on.touch()
+        finish = await ended(server, job)
+    assert (finish["state"], finish["error"]["code"]) == ("failed", "worktree_removed")
+    assert "was removed while it ran" in finish["error"]["detail"]
+    assert finish["output"].endswith("done")
+    assert not [one for one in server.events[job].values() if one["type"] == "workspace.diff"]
 
 
 async def test_a_workspace_without_a_commit_has_no_worktree(server, running):

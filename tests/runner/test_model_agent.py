@@ -7,6 +7,8 @@ from tests.support.chat_endpoint import ChatEndpoint
 from tests.support.samples import one_in
 from tests.support.server import BATON
 
+pytestmark = pytest.mark.slow("starts runners of its own")
+
 
 @pytest.fixture
 async def endpoint():
@@ -17,11 +19,8 @@ async def endpoint():
 
 @pytest.fixture
 def provider(endpoint):
-    command = [BATON, "model-agent", "--url", endpoint.url, "--model", "small", "--model", "large"]
-    return {
-        "command": [*command, "--key-variable", "THE_KEY", "--reasoning-effort", "high"],
-        "env": {"THE_KEY": "k3y"},
-    }
+    command = [BATON, "runner", "model-agent", "--url", endpoint.url, "--model", "small", "--model", "large"]
+    return {"command": [*command, "--key-variable", "THE_KEY", "--reasoning-effort", "high"], "env": {"THE_KEY": "k3y"}}
 
 
 async def test_a_prompt_is_one_completion_and_its_pieces_are_told(server, running, endpoint, provider):
@@ -62,10 +61,10 @@ async def test_a_text_is_told_whether_it_is_streamed_or_not(server, running, end
     one_in(
         4,
         [
-            ("sends_html", "without a text"),
+            ("sends_html", "without content"),
             ("streams_an_error", "out of memory"),
-            ("sends_no_choices", "without a text"),
-            ("sends_null", "without a text"),
+            ("sends_no_choices", "without content"),
+            ("sends_null", "without content"),
         ],
         "starts an agent",
     ),

@@ -19,8 +19,7 @@ from baton.kernel.base.sql import Database
 from baton.mcp.client import standing
 from baton.runner.config import RunnerConfig
 from baton.runner.home import Home
-from baton.runner.progress import Progress
-from baton.runner.runner import Runner
+from baton.runner.runner import JobRunner, TerminalProgress
 from baton.runner.wire import Link
 from tests.runner.conftest import AGENT, happens
 from tests.support.server import BATON, serving
@@ -102,7 +101,7 @@ async def test_what_was_said_during_a_cut_arrives_in_order_and_the_job_completes
         providers = {"codex": {"command": AGENT}}
         config = msgspec.convert({"workspaces": {"shop": str(shop)}, "providers": providers}, RunnerConfig)
         link = Link(url=await way.open(), token=server.token_of("ada"))
-        runner = Runner(config, link, Home(tmp_path / "home"), dict(os.environ), Progress(io.StringIO()))
+        runner = JobRunner(config, link, Home(tmp_path / "home"), dict(os.environ), TerminalProgress(io.StringIO()))
         running = asyncio.create_task(runner.run())
 
         person = Person(server, api, tmp_path)

@@ -1,4 +1,4 @@
-"""The runner's parts that need no server: files, configuration, worktrees, updates, permissions."""
+"""The runner's parts without a server: files, configuration, worktrees, updates, permissions."""
 
 import asyncio
 import io
@@ -12,10 +12,10 @@ from baton.runner import config, files, template
 from baton.runner.agents import updates
 from baton.runner.agents.process import ProcessTree
 from baton.runner.environment import OF_PROVIDER, environment
-from baton.runner.job import Job
+from baton.runner.job import RunningJob
 from baton.runner.permissions import Permissions, named_paths, with_locations
-from baton.runner.progress import Progress
-from baton.runner.wire import Lease, LeaseLost, Link, PermissionAnswer, Refused, Server
+from baton.runner.runner import TerminalProgress
+from baton.runner.wire import LeasedTask, LeaseRevoked, Link, PermissionReply, RequestRefused, ServerConnection
 from baton.runner.worktrees.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
 from baton.shared.providers import PROVIDERS
 from tests.runner.conftest import git
@@ -109,7 +109,7 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
         ("workspaces: {shop: /no/such/folder}", "not a folder"),
         ("workspaces: {all: /}", "name one project"),
         ("workspaces: {../x: /tmp}", "letters"),
-        ("workspaces: {tmp: {folder: /no/such}}", "`/no/such`, which is not a folder"),
+        ("workspaces: {tmp: {folder: /no/such}}", "`/no/such`, not a folder"),
         ("workspaces: {tmp: {folder: /tmp, copies: [x]}}", "did you mean `copy`"),
         ("workspaces: {tmp: {folder: /tmp, copy: [/etc/passwd]}}", "`/etc/passwd`; give globs"),
         ("workspaces: {tmp: {folder: /tmp, copy: [a/../../b]}}", "without `..`"),
@@ -119,8 +119,8 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
         ("workspaces: {tmp: {folder: /tmp, setup_timeout_s: 0}}", "setup_timeout_s"),
         ("providers: {codex: {command: []}}", "command"),
         ("providers: {claude-cod: {}}", "needs a `command`.*did you mean `claude_code`"),
-        ("providers: {codex: {}, codex-acp: {}}", "`codex` stands twice"),
-        ("providers: {'a/b': {command: [x]}}", "`a/b` may hold only"),
+        ("providers: {codex: {}, codex-acp: {}}", "`codex` is listed twice"),
+        ("providers: {'a/b': {command: [x]}}", "`a/b` may contain only"),
         ("providers: {goose: {driver: claude-print}}", "`goose` needs a `command`"),
         ("slot: 2", "did you mean `slots`"),
         ("providers: {codex: {command: [x], driver: telnet}}", "driver"),
@@ -133,7 +133,9 @@ def test_a_wrong_file_is_told_with_what_is_wrong(tmp_path, text, word):
         config.load(tmp_path / "runner.yaml")
 
 
-@pytest.mark.parametrize("installed", [(), ("codex-acp",), ("claude",), ("codex-acp", "claude-agent-acp", "claude")])
+@pytest.mark.parametrize(
+    "installed", [(), ("codex-acp",), ("claude",), ("codex",), ("codex-acp", "codex", "claude-agent-acp", "claude")]
+)
 def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, installed):
     programs, project = tmp_path / "bin", tmp_path / "my #1: shop"
     project.mkdir()
@@ -144,9 +146,9 @@ def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, inst
     (tmp_path / "runner.yaml").write_text(template.written({"PATH": str(programs)}, project))
     read = config.load(tmp_path / "runner.yaml")
     assert read.workspaces == {"my-1-shop": str(project)}
-    assert {one.command[0] for one in read.providers.values()} == set(installed) - (
-        {"claude"} if "claude-agent-acp" in installed else set()
-    )
+    needless = {"claude": "claude-agent-acp", "codex": "codex-acp"}
+    expected = set(installed) - {adapter for program, adapter in needless.items() if program in installed}
+    assert {one.command[0] for one in read.providers.values()} == expected
 
 
 def test_an_agent_that_is_known_by_name_needs_no_command_and_any_other_may_be_served(tmp_path):
@@ -204,17 +206,17 @@ def test_every_provider_has_variables_of_its_own():
 ])  # fmt: skip
 async def test_with_confirm_always_only_a_person_allows(tmp_path, confirm, by, allowed):
     answers = iter(
-        [PermissionAnswer(permission="p0", answer="allow"), PermissionAnswer(permission="p1", answer="pending")]
+        [PermissionReply(permission="p0", answer="allow"), PermissionReply(permission="p1", answer="pending")]
     )
 
-    class Server:
+    class ServerConnection:
         async def ask(self, _job, body):
             assert body["request"]["confirm"] == confirm
             return next(answers)
 
-    lease = Lease(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
+    lease = LeasedTask(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
     settings = config.RunnerConfig(confirm=confirm)
-    job = Job(lease, settings, Server(), Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
+    job = RunningJob(lease, settings, ServerConnection(), Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
     job._permissions = Permissions(tmp_path, job._ask, confirm=confirm)
     request = {"title": "run make", "tool_input": {}}
     assert await job._permissions.allowed(request) == (confirm == "by-rules")
@@ -315,21 +317,21 @@ async def test_a_persons_word_counts_even_when_it_comes_before_the_question_is_o
     async def ask(_request):
         permissions.answer("p1", allow=True)
         await asyncio.sleep(0)
-        return PermissionAnswer(permission="p1", answer="pending")
+        return PermissionReply(permission="p1", answer="pending")
 
     permissions = Permissions(tmp_path, ask)
     assert await permissions.allowed({"tool_input": {}})
 
 
-@pytest.mark.parametrize("error", [Refused("no"), LeaseLost("another's")])
+@pytest.mark.parametrize("error", [RequestRefused("no"), LeaseRevoked("another's")])
 async def test_a_request_that_the_server_does_not_answer_is_denied(tmp_path, error):
-    class Server:
+    class ServerConnection:
         async def ask(self, *_):
             raise error
 
-    lease = Lease(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
+    lease = LeasedTask(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
     worktrees = Worktrees(tmp_path, keep=1, days=1)
-    job = Job(lease, config.RunnerConfig(), Server(), worktrees, tmp_path, {})
+    job = RunningJob(lease, config.RunnerConfig(), ServerConnection(), worktrees, tmp_path, {})
     permissions = Permissions(tmp_path, job._ask)
     assert not await permissions.allowed({"title": "run make", "tool_input": {}})
 
@@ -340,12 +342,12 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_shows_a_line_a_job_which_is_written_over(shop, tmp_path):
-    lease = Lease(job="job_0123456789", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
-    server = Server(Link(url="http://127.0.0.1:9"), "r")
-    job = Job(lease, config.RunnerConfig(), server, Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
+    lease = LeasedTask(job="job_0123456789", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
+    server = ServerConnection(Link(url="http://127.0.0.1:9"), "r")
+    job = RunningJob(lease, config.RunnerConfig(), server, Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
     job.note, job.events = "edit \x1b[2Ja.py", 7
     out = Terminal()
-    shown = Progress(out)
+    shown = TerminalProgress(out)
     shown.show([job])
     assert "job_01234567  codex in shop  0 s  7 events  edit  [2Ja.py" in out.getvalue()
     shown.say("something happened")

@@ -1,4 +1,4 @@
-"""Runners and the real server: every job once, every chunk once, whatever is killed meanwhile."""
+"""Runners and the real server: every job once, every chunk once, despite any kill."""
 
 import asyncio
 import io
@@ -14,8 +14,7 @@ import pytest
 
 from baton.runner.config import RunnerConfig
 from baton.runner.home import Home
-from baton.runner.progress import Progress
-from baton.runner.runner import Runner
+from baton.runner.runner import JobRunner, TerminalProgress
 from baton.runner.wire import Link
 from tests.hooks.shim import HOOKS
 from tests.runner.conftest import AGENT, happens
@@ -23,9 +22,12 @@ from tests.support.people import signed_in
 from tests.support.processes import is_gone
 from tests.support.server import BATON, serving
 
+pytestmark = pytest.mark.slow("starts runners of its own")
+
 ONCE = """\
 #!/bin/sh
-read -r prompt
+read -r line
+prompt=$(printf %s "$line" | sed 's/.*"content":"\\([^"]*\\)".*/\\1/')
 echo "$prompt" >> ran
 echo '{"type":"stream_event","event":{"delta":{"type":"text_delta","text":"did '$prompt'"}}}'
 echo '{"type":"result","usage":{"input_tokens":1,"output_tokens":1}}'
@@ -54,7 +56,7 @@ def runner(real, api, shop, tmp_path):
         config = msgspec.convert(settings, RunnerConfig)
         user = api.headers["Baton-User"]
         link = Link(url=real.url, user=user, token=real.token_of(user))
-        made = Runner(config, link, Home(tmp_path / name), dict(os.environ), Progress(io.StringIO()))
+        made = JobRunner(config, link, Home(tmp_path / name), dict(os.environ), TerminalProgress(io.StringIO()))
         task = asyncio.create_task(made.run())
         try:
             yield made
@@ -173,8 +175,8 @@ async def test_a_persons_answer_reaches_the_agent(api, runner, answer, said):
     job = delegate(api, f"ask {json.dumps(call)}")
     async with runner():
         await happens(lambda: state(api, job)["state"] == "awaiting_permission")
-        (asked,) = api.get(f"/jobs/{job}/permissions").json()["items"]
-        assert api.post(f"/jobs/{job}/permissions/{asked['id']}", json={"answer": answer}).is_success
+        (asked,) = api.get(f"/approvals?job={job}").json()["items"]
+        assert api.post(f"/approvals/{asked['id']}", json={"answer": answer}).is_success
         done = await ended(api, job)
     assert agent_said(await asyncio.to_thread(told, api, job)) == said
     assert done["state"] == "completed"
@@ -258,7 +260,7 @@ async def test_the_second_delegation_of_a_session_goes_on_with_the_agents_sessio
 
 HOOKED = """\
 #!/bin/sh
-cat > prompt
+read -r prompt
 printf %s "$BATON_TOKEN" > token
 printf '{"session_id":"inner","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /"}}' |
   HOME=$PWD sh SHIM claude-code PreToolUse > answer
@@ -280,7 +282,9 @@ async def test_an_agents_hooks_work_with_the_token_of_its_attempt_and_of_no_othe
         providers = {"claude_code": {"driver": "claude-print", "command": [str(script)]}}
         config = msgspec.convert({"slots": 1, "workspaces": {"shop": str(shop)}, "providers": providers}, RunnerConfig)
         env = {**os.environ, "BATON_TOKEN": owner, "BATON_URL": server.url}
-        made = Runner(config, Link(url=server.url, token=owner), Home(tmp_path / "one"), env, Progress(io.StringIO()))
+        made = JobRunner(
+            config, Link(url=server.url, token=owner), Home(tmp_path / "one"), env, TerminalProgress(io.StringIO())
+        )
         running = asyncio.create_task(made.run())
         job, other = (delegate(ada, "go", provider="claude_code", session_id=name) for name in ("s", "t"))
         try:
@@ -299,7 +303,7 @@ async def test_an_agents_hooks_work_with_the_token_of_its_attempt_and_of_no_othe
                     agent.get("/tokens"),
                     agent.put("/mode", json={"scope": "user", "enabled": False, "level": "strict"}),
                     agent.post("/delegate", json={"user_prompt": "x", "session_id": "s"}),
-                    agent.post("/overrides", json={"session_id": "s", "rule": "*", "reason": "r"}),
+                    agent.post("/exceptions/none/grant", json={"scope": "once", "until": "2030-01-01T00:00:00Z"}),
                     agent.put("/policies/layers/user", json={"files": {}}),
                     agent.post("/policies/unlocks", json={"rule": "*", "reason": "r", "until": "2030-01-01T00:00:00Z"}),
                     agent.post("/sessions/s/reset"),

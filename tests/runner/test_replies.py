@@ -1,4 +1,4 @@
-"""A job that continues another's thread: in the worktree as it was left, with the agent's session or a summary of it."""
+"""A job continuing another's thread: in the same worktree, with the agent's session or a summary of it."""
 
 import json
 
@@ -8,6 +8,8 @@ from baton.runner.worktrees import results
 from baton.runner.worktrees.results import ApplyRefused, Results
 from baton.runner.worktrees.worktrees import Worktrees
 from tests.runner.conftest import ended, git
+
+pytestmark = pytest.mark.slow("runs git some hundred times")
 
 
 @pytest.fixture
@@ -122,7 +124,7 @@ async def test_an_agent_that_has_lost_its_thread_gets_a_summary_and_who_follows_
     # The small agent obeys each line of its prompt.
     assert server.texts(job) == (["before", "go on"] if forgets else ["go on"])
     events = [event["body"].get("update", {}).get("title", "") for event in server.events[job].values()]
-    assert any("given a summary" in str(title) for title in events) == forgets
+    assert any("gets a summary" in str(title) for title in events) == forgets
 
 
 async def test_a_thread_whose_changes_are_discarded_begins_at_the_last_commit_and_says_so(server, running, repository):

@@ -13,7 +13,7 @@ import pytest
 
 from baton.runner import service as services
 from baton.runner.home import Home
-from baton.runner.notices import Notices
+from baton.runner.runner import Notices
 from baton.runner.service import Background, Launchd, ServiceError, Systemd, last_lines, log_of, rotate, service
 from tests.runner.conftest import BATON, ended, happens
 
@@ -148,7 +148,7 @@ async def test_a_question_and_an_end_are_told_where_the_person_looks(server, run
     job = server.give('ask {"kind": "execute", "title": "git push"}')
     async with running() as runner:
         await happens(lambda: server.asked)
-        await happens(lambda: called.exists() and "asks for leave: git push" in called.read_text())
+        await happens(lambda: called.exists() and "asks for permission: git push" in called.read_text())
         server.command(job, "permission", permission="p1", answer="deny", by="timeout")
         await ended(server, job)
         await happens(lambda: "completed after" in called.read_text())

@@ -1,4 +1,4 @@
-"""The tools that an agent of a roster is handed, and no other agent."""
+"""The tools passed to a roster's agent, and to no other agent."""
 
 import json
 import sys
@@ -8,13 +8,13 @@ import pytest
 
 from baton.runner.agents.acp_driver import AcpDriver
 from baton.runner.agents.claude_print import ClaudePrint
-from baton.runner.agents.driving import Task
-from baton.runner.agents.tools import tool_server
+from baton.runner.agents.driving import AgentRun
+from baton.runner.agents.updates import tool_server
 from baton.runner.config import Provider
-from baton.runner.wire import Lease
+from baton.runner.wire import LeasedTask
 from tests.runner.conftest import ended
 
-LEASE = Lease(job="job_1", attempt=1, token="t", provider="codex", workspace="", prompt="go", session_id="s-1")
+LEASE = LeasedTask(job="job_1", attempt=1, token="t", provider="codex", workspace="", prompt="go", session_id="s-1")
 ENV = {"BATON_URL": "http://x", "BATON_TOKEN": "s3cret", "PATH": "/bin", "OTHER": "o", "BATON_USER": ""}
 # An agent that says which MCP servers it was given.
 SPY = """\
@@ -61,7 +61,7 @@ async def test_only_an_agent_of_a_roster_is_given_them(server, running, tmp_path
 
 
 def test_no_secret_stands_on_a_command_line():
-    task = Task(prompt="go", folder=Path(), tools=tool_server(LEASE, ENV))
+    task = AgentRun(prompt="go", folder=Path(), tools=tool_server(LEASE, ENV))
     command = ClaudePrint(Provider(command=["claude"]), task, None, None).command()
     config = json.loads(command[command.index("--mcp-config") + 1])
     assert config["mcpServers"]["baton"]["env"] == {"BATON_SESSION": "s-1"}

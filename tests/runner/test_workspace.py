@@ -1,4 +1,4 @@
-"""What an agent must not reach: what links lead to, files outside, and its runner's descriptors."""
+"""Things out of an agent's reach: targets of links, files outside, and its runner's descriptors."""
 
 import json
 import os

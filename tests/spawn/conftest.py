@@ -1,4 +1,4 @@
-"""The fixtures of task graphs, which start delegated jobs."""
+"""The fixtures of task graphs with delegated jobs."""
 
 from tests.support.fixtures.delegating import database, kept_url, world
 

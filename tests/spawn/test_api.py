@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.support.http_calls import introduce
+
 SAID = {"delegation_reason": "cheaper", "expected_outcome": "a list", "required_tools": ["Read"]}
 LEAD = {"spawning_agent": "stravinsky", **SAID}
 
@@ -109,6 +111,7 @@ def test_a_spawner_that_no_roster_knows_is_not_judged_and_that_is_said(http):
 
 
 def test_a_team_s_own_row_counts(server):
+    introduce(server, teams=["spawners"])
     with server.client(**{"Baton-Team": "spawners"}) as team, server.client() as admin:
         change = {"tier": "MEDIUM", "prompt": "Ask {target} and nobody else.", "tools": ["Read", "Edit"]}
         row = "/policies/layers/team/agents/stravinsky/explore"

@@ -1,25 +1,24 @@
-"""Builds delegation: jobs, the runners that run them, their streams."""
+"""Builds delegation: jobs, runners, streams."""
 
 import contextlib
+from datetime import UTC, datetime
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.states import AgentsHook, JobStates
-from baton.delegate.jobs.agent_modes import AgentModes
+from baton.delegate.jobs.arguments import AgentModes
 from baton.delegate.jobs.control import JobControl
-from baton.delegate.jobs.costs.prices import parse_prices
-from baton.delegate.jobs.costs.service import JobAnalytics
+from baton.delegate.jobs.costs import JobAnalytics, parse_prices
 from baton.delegate.jobs.new_job import JobDefaults
 from baton.delegate.jobs.replies import Replies
 from baton.delegate.jobs.service import Jobs, OwnsGraph
 from baton.delegate.jobs.streams import JobStreams
 from baton.delegate.results.diff_pages import DiffPages
 from baton.delegate.results.service import JobResults
-from baton.delegate.runners.agent_tokens import KIND, AgentTokens
+from baton.delegate.runners.agent_tokens import KIND, AgentTokens, ModeExemptions
 from baton.delegate.runners.counts import JobCounts
-from baton.delegate.runners.exemption import DelegatedSessions, ModeExemptions
 from baton.delegate.runners.permissions import Decider, JobPermissions
 from baton.delegate.runners.progress import JobProgress
 from baton.delegate.runners.service import Runners
@@ -27,7 +26,7 @@ from baton.delegate.runners.sweeper import JobSweeper
 from baton.events.emitting.emission import Emitter
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import numbers
-from baton.kernel.kernel import Kernel
+from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.people.users import Users
 from baton.records.pipeline.telemetry import JobTraces
 
@@ -55,26 +54,17 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
 def build(
     kernel: Kernel, *, users: Users, rules: Decider, modes: ModeExemptions, owns_graph: OwnsGraph, events: Emitter
 ) -> DelegateFeature:
-    """Build the services.
-
-    Args:
-        kernel: The server's kernel.
-        users: Says whose jobs a principal may see.
-        rules: Decides the permission requests of agents.
-        modes: Exempts agents' sessions from the orchestrator mode.
-        owns_graph: Returns whether a task graph is a principal's own.
-        events: Takes the changes of jobs' states.
-    """
+    """Build the services. `rules` decides agents' permission requests."""
     settings, database = kernel.settings, kernel.database
     agent_tokens = AgentTokens(database, kernel.changes, users, kernel.organisation)
     traces = JobTraces(kernel.redis, is_on=settings.otel_endpoint != "")
     notifier = JobNotifier(kernel.redis, kernel.organisation)
     states = JobStates(database, notifier, kernel.organisation, _agents_hook(kernel, agent_tokens), events, traces)
-    progress = JobProgress(states, DelegatedSessions(modes))
+    progress = JobProgress(states, modes)
     permissions = JobPermissions(states, progress, rules, wait_s=settings.permission_s)
     kernel.run(notifier.run)
     sweeper = JobSweeper(database, states, permissions, kernel.organisation, longest_disconnect_s=settings.disconnect_s)
-    kernel.run(sweeper.run)
+    kernel.every(PeriodicTask("look for due jobs", 2, lambda _: sweeper.take_turn(datetime.now(UTC))))
     defaults = JobDefaults(
         timeout_s=settings.job_timeout_s,
         inactivity_timeout_s=settings.job_inactivity_s,
@@ -103,14 +93,12 @@ def build(
 
 
 def _agents_hook(kernel: Kernel, tokens: AgentTokens) -> AgentsHook:
-    """Return what tells this process and the others that an agent's token was made or is over."""
-
     async def changed(connection: AsyncConnection | None) -> None:
         if connection is not None:
             await numbers.raise_number(connection, kernel.organisation, KIND)
             return
         kernel.changes.announce(KIND)
-        with contextlib.suppress(DatabaseUnavailable):  # `Changes.catch_up` reads them later, as elsewhere
+        with contextlib.suppress(DatabaseUnavailable):  # `Changes.catch_up` reloads them later
             await tokens.load()
 
     return changed

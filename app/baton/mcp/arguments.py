@@ -1,4 +1,4 @@
-"""The arguments that say how a job is to be run, the same in every tool that makes one. The server checks them."""
+"""The execution options shared by all tools that create a job. The server validates them."""
 
 import functools
 import inspect
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from baton.local.delegated import is_delegated
+from baton.local.config import is_delegated
 
 Tool = Callable[..., Awaitable[Any]]
 T = TypeVar("T", bound=Tool)
@@ -20,35 +20,27 @@ _ARGUMENTS: dict[str, Any] = {
         Field(description="`worktree` works on a copy of the workspace; `in_place` if absent."),
     ],
     "model": Annotated[str | None, Field(description="The agent's model; the agent's own default if absent.")],
-    "timeout_s": Annotated[int | None, Field(description="How long the agent may take, in seconds.")],
+    "timeout_s": Annotated[int | None, Field(description="The agent's timeout, in seconds.")],
     "inactivity_timeout_s": Annotated[
-        int | None, Field(description="How long the agent may show nothing, in seconds; 0 for no limit.")
+        int | None, Field(description="The agent's timeout without output, in seconds; 0 for no limit.")
     ],
     "thread": Annotated[
         str | None,
         Field(
-            description="`continue` (if absent) goes on with what the agent knows of this session's task before; `fresh`"
-            " begins anew; the id of an ended task goes on with that task's agent."
+            description="`continue` (default) resumes the agent of this session's previous task; `fresh` starts a new one; the id of an ended task resumes its agent."
         ),
     ],
     "concurrent": Annotated[
-        bool | None, Field(description="Work in place although another task does in the same folder; else it waits.")
+        bool | None, Field(description="Work in place while another task uses the same folder; otherwise it waits.")
     ],
     "queue_expiry_s": Annotated[
-        int | None,
-        Field(
-            description="How long it may wait while no runner of the person is connected, in seconds; 0 for no limit."
-        ),
+        int | None, Field(description="Maximum wait without a connected runner, in seconds; 0 for no limit.")
     ],
-}
-"""The arguments of a job, by the names that the API has for them; each may be left out."""
+}  # the optional execution options of a job, with the API's names
 
 
 def with_job_arguments(tool: T) -> T:
-    """Add the arguments of a job to those of a tool, which gets those that were given as the dict `arguments`.
-
-    The library reads a tool's arguments from its signature, so they are written into that.
-    """
+    """Add the execution options to a tool's signature. The tool gets the given ones as `arguments`."""
     own = inspect.signature(tool)
     kept = {name: one for name, one in own.parameters.items() if name != "arguments"}
     added = {

@@ -1,5 +1,7 @@
-"""The tools that delegate a task to another agent, which runs where the person's runner is."""
+"""The tools for delegation to other agents, on the person's runner."""
 
+import os
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -8,12 +10,28 @@ from pydantic import Field
 
 from baton.mcp.arguments import with_job_arguments
 from baton.mcp.client import ENDED, ProgressSink, ServerClient, resume_hint
-from baton.mcp.waits import LONGEST_WAIT_S, longest_wait_s
 
-MAX_TURNS = 10
-"""The default of `invoke_gemini_agentic`."""
-LONGEST_TITLE = 120
-"""Most characters of the line by which people recognise a task."""
+# Timeouts of tool calls, shorter than the client's own.
+
+LONGEST_WAIT_S = 600.0
+MARGIN_S = 10.0  # reserve for the response's way back, in seconds
+_USUAL_S = 60.0  # the timeout of most clients' tool calls (the MCP SDKs', Codex's `tool_timeout_sec`), in seconds
+_NAME, _VARIABLE = "claude-code", "MCP_TOOL_TIMEOUT"
+
+
+def longest_wait_s(context: Context, env: Mapping[str, str] = os.environ) -> float:
+    """Return this client's maximum wait per call, in seconds. Claude Code has `MCP_TOOL_TIMEOUT`, in ms."""
+    params = context.session.client_params
+    if params is None or params.client_info.name != _NAME:
+        return _USUAL_S - MARGIN_S
+    limit = env.get(_VARIABLE, "")
+    if not limit.isascii() or not limit.isdigit():
+        return LONGEST_WAIT_S
+    return min(max(int(limit) / 1_000 - MARGIN_S, 1.0), LONGEST_WAIT_S)
+
+
+MAX_TURNS = 10  # the default of `invoke_gemini_agentic`
+LONGEST_TITLE = 120  # maximum length of a task's display title, in characters
 
 Roster = Annotated[str, Field(description="One roster by its name; the team's list if empty.")]
 Prompt = Annotated[
@@ -52,7 +70,7 @@ def _offer_delegate(server: MCPServer, baton: ServerClient) -> None:
         found = await baton.request("POST", "/delegate", body | arguments | {"session_id": baton.session_id})
         note = f"Its answer comes later: agent_output(task_id={found['job']['id']!r}) waits for it."
         if waiting := found["job"].get("waiting"):
-            note = f"It waits: {waiting['detail']}. {note}"
+            note = f"{found['job']['state']}: {waiting['detail']}. {note}"
         return [TextContent(type="text", text=found["acknowledgement"]), TextContent(type="text", text=note)]
 
 
@@ -65,12 +83,12 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         description: Annotated[str, Field(description="The task in a few words.")] = "",
         spawning_agent: Annotated[str, Field(description="You, as the roster calls you.")] = "",
         delegation_reason: Annotated[str, Field(description="Why you delegate; required of an orchestrator.")] = "",
-        expected_outcome: Annotated[str, Field(description="What you expect; required of an orchestrator.")] = "",
+        expected_outcome: Annotated[str, Field(description="The expected outcome; required of an orchestrator.")] = "",
         required_tools: Annotated[
             list[str], Field(description="The tools it needs; required of an orchestrator.")
         ] = [],  # noqa: B006 - the schema's default; nobody changes it
         thinking_budget: Annotated[int, Field(ge=0, description="In tokens; 0 for the agent's own.")] = 0,
-        task_graph_id: Annotated[str, Field(description="The task graph that this is a task of.")] = "",
+        task_graph_id: Annotated[str, Field(description="The graph of this task.")] = "",
         task: Annotated[str, Field(description="With `task_graph_id`: the task's name in the graph.")] = "",
         roster: Roster = "",
         *,
@@ -94,8 +112,7 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         return spawn_summary(await baton.request("POST", "/spawn", body | arguments))
 
     @server.tool(
-        description="Wait until a task has ended, and return what its agent has answered. If it takes longer than your"
-        " client lets a tool wait, the answer so far comes back with a note: call it again, which goes on waiting."
+        description="Wait for the end of a task, and return its agent's answer. After your client's timeout the answer so far is returned with a note. Call it again to continue waiting."
     )
     async def agent_output(
         task_id: TaskId,
@@ -103,8 +120,7 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         *,
         block: Annotated[bool, Field(description="Wait for the end; false returns the answer so far.")] = True,
         timeout_s: Annotated[
-            float,
-            Field(ge=0, le=LONGEST_WAIT_S, description="Longest wait, in seconds; at most what your client allows."),
+            float, Field(ge=0, le=LONGEST_WAIT_S, description="Timeout in seconds, limited by your client's own.")
         ] = LONGEST_WAIT_S,
     ) -> dict[str, Any]:
         limit = min(timeout_s, longest_wait_s(context)) if block else 0
@@ -126,7 +142,7 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
 
 def _offer_models(server: MCPServer, baton: ServerClient) -> None:
     @server.tool(
-        description="Ask Gemini for one completion. It has no tools, so say everything that it must know.",
+        description="Ask Gemini for one completion. It has no tools, so include everything it must know.",
         structured_output=False,
     )
     @with_job_arguments
@@ -144,23 +160,16 @@ def _offer_models(server: MCPServer, baton: ServerClient) -> None:
     async def invoke_gemini_agentic(
         prompt: Prompt,
         context: Context,
-        max_turns: Annotated[int, Field(ge=1, le=100, description="Turns that it may take.")] = MAX_TURNS,
+        max_turns: Annotated[int, Field(ge=1, le=100, description="Maximum number of turns.")] = MAX_TURNS,
         *,
         arguments: dict[str, Any],
     ) -> str:
-        bounded = f"Take at most {max_turns} turns, then answer with what you have."
+        bounded = f"Take at most {max_turns} turns, then answer with your results so far."
         return await _invoked(
-            baton,
-            context,
-            "gemini",
-            f"{bounded}\n\n{prompt}",
-            f"invoke_gemini_agentic: {prompt}",
-            arguments,
+            baton, context, "gemini", f"{bounded}\n\n{prompt}", f"invoke_gemini_agentic: {prompt}", arguments
         )
 
-    @server.tool(
-        description="Ask an OpenAI model (GPT), which thinks before it answers, through Codex.", structured_output=False
-    )
+    @server.tool(description="Ask an OpenAI model (GPT), with reasoning, through Codex.", structured_output=False)
     @with_job_arguments
     async def invoke_openai(
         prompt: Prompt,
@@ -172,14 +181,7 @@ def _offer_models(server: MCPServer, baton: ServerClient) -> None:
         arguments: dict[str, Any],
     ) -> str:
         thinking = f"Reasoning effort: {reasoning_effort}."
-        return await _invoked(
-            baton,
-            context,
-            "codex",
-            f"{thinking}\n\n{prompt}",
-            f"invoke_openai: {prompt}",
-            arguments,
-        )
+        return await _invoked(baton, context, "codex", f"{thinking}\n\n{prompt}", f"invoke_openai: {prompt}", arguments)
 
 
 async def _invoked(
@@ -197,7 +199,7 @@ async def _invoked(
 
 
 def progress_sink(context: Context) -> ProgressSink:
-    """Return a function that tells the client how far a task is."""
+    """Return a function that reports progress to the client."""
     steps = 0
 
     async def tell(text: str) -> None:
@@ -209,7 +211,7 @@ def progress_sink(context: Context) -> ProgressSink:
 
 
 def spawn_summary(found: dict[str, Any]) -> dict[str, Any]:
-    """Return what an agent needs to know of a start that it asked for, without how the agent is run."""
+    """Return the parts of a spawn for its agent, without execution details."""
     shown = {name: found[name] for name in ("agent_type", "display_model", "tier", "colour", "task") if found.get(name)}
     job = found.get("job") or {}
     if job:

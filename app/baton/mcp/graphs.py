@@ -1,4 +1,4 @@
-"""The tools for task graphs: tasks with dependencies, started wave by wave."""
+"""The tools for task graphs: tasks with dependencies, started in waves."""
 
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -19,20 +19,20 @@ class GraphTask(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    description: str = Field(description="What the task is; also its agent's prompt if `prompt` is absent.")
+    description: str = Field(description="The task; also its agent's prompt if `prompt` is absent.")
     agent_type: str = Field(min_length=1, description="The agent, as the roster calls it.")
-    depends_on: list[str] = Field([], description="Names of tasks that must complete first.")
+    depends_on: list[str] = Field([], description="Names of tasks to wait for.")
     prompt: str = Field("", description="The prompt of its agent.")
 
 
 def offer(server: MCPServer, baton: ServerClient) -> None:
     """Add the tools to a server."""
 
-    @server.tool(description="Make a graph of named tasks. Its waves say which tasks must be started together.")
+    @server.tool(description="Make a graph of named tasks. The tasks of a wave must be started together.")
     async def graph_create(
         tasks: dict[str, GraphTask],
         *,
-        strict: Annotated[bool, Field(description="Refuse a start that breaks a wave; false only counts it.")] = True,
+        strict: Annotated[bool, Field(description="Refuse a start outside its wave; false only counts it.")] = True,
         workspace: Workspace = "",
         roster: Roster = "",
     ) -> dict[str, Any]:
@@ -46,14 +46,14 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
         }
         return _shown(await baton.request("POST", "/graphs", body))
 
-    @server.tool(description="Start tasks of a graph at one moment: those named, or all that may start now.")
+    @server.tool(description="Start tasks of a graph at once: the named ones, or all ready ones.")
     @with_job_arguments
     async def graph_spawn(
         graph_id: GraphId,
-        tasks: Annotated[list[str], Field(description="Names of tasks of the wave that is next.")] = [],  # noqa: B006
+        tasks: Annotated[list[str], Field(description="Names of tasks of the next wave.")] = [],  # noqa: B006
         spawning_agent: Annotated[str, Field(description="You, as the roster calls you.")] = "",
         delegation_reason: Annotated[str, Field(description="Why you delegate; required of an orchestrator.")] = "",
-        expected_outcome: Annotated[str, Field(description="What you expect; required of an orchestrator.")] = "",
+        expected_outcome: Annotated[str, Field(description="The expected outcome; required of an orchestrator.")] = "",
         required_tools: Annotated[
             list[str], Field(description="The tools they need; required of an orchestrator.")
         ] = [],  # noqa: B006 - the schema's default; nobody changes it
@@ -77,6 +77,6 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
 
 
 def _shown(graph: dict[str, Any]) -> dict[str, Any]:
-    """Return a graph as the agent needs it: what there is to start, and how each task stands."""
+    """Return the parts of a graph for the agent: waves, and the state of each task."""
     tasks = {name: {key: task[key] for key in _STATES if task.get(key)} for name, task in graph["tasks"].items()}
     return {"graph_id": graph["id"], "state": graph["state"], "waves": graph["waves"], "tasks": tasks}

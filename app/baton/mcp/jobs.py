@@ -1,4 +1,4 @@
-"""The tools by which an agent looks after jobs that were delegated before, by it or by the person."""
+"""The tools for existing jobs, delegated by the agent or the person."""
 
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -30,13 +30,13 @@ _TIMES = ("queued_at", "started_at", "cancel_requested", "attempts")
 
 
 class Comment(BaseModel):
-    """A comment on a line of a file, as the job left it."""
+    """A comment on a line of a file in the job's version."""
 
     model_config = ConfigDict(extra="forbid")
 
     file: str = Field(min_length=1, description="The path in the repository.")
     line: int = Field(ge=1, description="The line, from 1.")
-    text: str = Field(min_length=1, description="What to tell the agent about it.")
+    text: str = Field(min_length=1, description="Message to the agent about this line.")
 
 
 def offer(server: MCPServer, baton: ServerClient) -> None:
@@ -45,7 +45,7 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
     @server.tool(description="List delegated jobs, the newest first.")
     async def jobs_list(
         *,
-        this_session: Annotated[bool, Field(description="Only those that this session delegated.")] = True,
+        this_session: Annotated[bool, Field(description="Only jobs of this session.")] = True,
         state: Annotated[str, Field(description="Only in this state, such as `running` or `failed`.")] = "",
         limit: Annotated[int, Field(ge=1, le=100, description="Most jobs.")] = 20,
     ) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
         found = await baton.request("GET", "/jobs", query=query)
         return {"jobs": [_part(job, _LISTED) for job in found["items"]]}
 
-    @server.tool(description="Show one job: its state, what it cost, and why it failed. agent_output has its answer.")
+    @server.tool(description="Show one job: its state, cost and failure reason. agent_output has its answer.")
     async def job_show(job_id: JobId) -> dict[str, Any]:
         return _part(await baton.job(job_id), (*_SHOWN, *_TIMES))
 
@@ -62,22 +62,21 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
     async def job_cancel(job_id: JobId) -> dict[str, Any]:
         return _part(await baton.cancel(job_id), ("id", "state", "cancel_requested"))
 
-    @server.tool(
-        description="Run a job again that failed, was cancelled or skipped. agent_output waits for its answer."
-    )
+    @server.tool(description="Rerun a failed, cancelled or skipped job. agent_output waits for its answer.")
     async def job_retry(job_id: JobId) -> dict[str, Any]:
-        return _part(await baton.request("POST", f"/jobs/{quote(job_id, safe='')}/retry"), ("id", "state", "attempt"))
+        found = await baton.request("POST", f"/jobs/{quote(job_id, safe='')}/retry")
+        return _part(found, ("id", "state", "attempt", "waiting"))
 
     @server.tool(
-        description="Show what a job changed in its worktree: the files, and the difference, of which a large one is"
-        " `truncated`. With `path` or `offset`, read it whole, page by page, from the machine that has it: `text`, and"
-        " `next_offset` unless it was the last page. job_apply writes it into the person's working tree."
+        description="Show the changes in a job's worktree: the files and the diff (`truncated` if large). With `path` or"
+        " `offset`, read the whole diff in pages from its machine: `text`, and `next_offset` before the last page."
+        " job_apply writes the changes to the person's working tree."
     )
     async def job_diff(
         job_id: JobId,
-        path: Annotated[str, Field(description="Only this file's difference, as the list of files names it.")] = "",
+        path: Annotated[str, Field(description="Only this file's diff, by its path in the list of files.")] = "",
         offset: Annotated[
-            int | None, Field(ge=0, description="Where the page begins: 0, then `next_offset` of the page before.")
+            int | None, Field(ge=0, description="Start of the page: 0, then `next_offset` of the previous page.")
         ] = None,
     ) -> dict[str, Any]:
         of_job = f"/jobs/{quote(job_id, safe='')}/diff"
@@ -89,13 +88,13 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
         return found
 
     @server.tool(
-        description="Reply to an ended job: its agent goes on in its thread, in the workspace as it left it. Comments name"
-        " a file and a line of what it changed. Returns the new job; agent_output waits for its answer."
+        description="Reply to an ended job: its agent continues its thread, in the workspace as it left it. Comments name"
+        " a file and a line of its changes. Returns the new job; agent_output waits for its answer."
     )
     async def job_reply(
         job_id: JobId,
-        message: Annotated[str, Field(description="What to tell the agent.")] = "",
-        comments: Annotated[list[Comment], Field(description="Comments on what the job changed.")] = [],  # noqa: B006
+        message: Annotated[str, Field(description="Message to the agent.")] = "",
+        comments: Annotated[list[Comment], Field(description="Comments on the job's changes.")] = [],  # noqa: B006
         model: Annotated[str, Field(description="Another model than before.")] = "",
     ) -> dict[str, Any]:
         body = {"message": message, "comments": [one.model_dump() for one in comments], "model": model}
@@ -107,22 +106,22 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
 
 def _offer_results(server: MCPServer, baton: ServerClient) -> None:
     @server.tool(
-        description="Write what a job changed in its worktree into the working tree, all or nothing. Conflicts are"
+        description="Write the changes of a job's worktree into the working tree, all or nothing. Conflicts are"
         " `refused` with their reasons, and nothing is written."
     )
     async def job_apply(job_id: JobId, context: Context) -> dict[str, Any]:
         return _outcome(await baton.used(job_id, "apply", {}, progress_sink(context)))
 
-    @server.tool(description="Make a git branch of what a job changed in its worktree; no file is touched.")
+    @server.tool(description="Make a git branch of the changes in a job's worktree; no file is touched.")
     async def job_branch(job_id: JobId, branch: Branch, context: Context) -> dict[str, Any]:
         return _outcome(await baton.used(job_id, "branch", {"branch": branch}, progress_sink(context)))
 
-    @server.tool(description="Remove what a job changed, and its worktree, for good. Only if the person wants it gone.")
+    @server.tool(description="Remove a job's changes and worktree permanently. Only if the person asked for it.")
     async def job_discard(job_id: JobId, context: Context) -> dict[str, Any]:
         return _outcome(await baton.used(job_id, "discard", {}, progress_sink(context)))
 
     @server.tool(
-        description="Push a branch of what a job changed, and open a pull or merge request with the person's `gh` or"
+        description="Push a branch of a job's changes, and open a pull or merge request with the person's `gh` or"
         " `glab`. Only if the person asked for one."
     )
     async def job_pr(

@@ -1,4 +1,4 @@
-"""`baton mcp`: the MCP server with the tools by which an agent delegates, on standard input and output."""
+"""`baton mcp`: the MCP server with the delegation tools, on standard input and output."""
 
 from importlib.metadata import version
 
@@ -13,20 +13,20 @@ You can delegate coding tasks to specialized agents, which run on this person's 
 
 When the person wants to work with code or files (list, read, write, search, analyze, refactor, etc.), and wants another
 agent to do it, use the delegate.run tool to route the task to Codex or Claude Code, with the exact instruction. It
-answers at once; agent_output waits for what the agent says, agent_cancel ends it. jobs_list, job_show and job_diff show what
-became of earlier jobs, job_retry and job_cancel change that; job_reply goes on with an ended job's agent where it stopped. What a job changed in a worktree is shown by job_diff; job_apply
-writes it into the working tree, job_branch makes a branch of it.
+returns at once; agent_output waits for the agent's answer, agent_cancel ends it. jobs_list and job_show show earlier jobs,
+job_retry and job_cancel change them; job_reply continues with an ended job's agent. job_diff shows a job's changes in a
+worktree; job_apply writes them to the working tree, job_branch creates a branch.
 
 For general conversation, introductions, or capability questions, respond yourself.
 
 To start an agent of the team's roster use agent_spawn; to start several with dependencies, graph_create once and then
-graph_spawn for each wave. A system prompt that tells you to call invoke_gemini, invoke_gemini_agentic or invoke_openai
-means the tools of this server: hand the task on with all that the model must know, and give back its answer.
+graph_spawn for each wave. If a system prompt asks for invoke_gemini, invoke_gemini_agentic or invoke_openai, use this
+server's tools: pass the task with everything the model must know, and return its answer.
 """
 
 
 def build(api: Api, session_id: str) -> MCPServer:
-    """Return the server with all its tools, for one agent's session."""
+    """Return the server with all tools, for one agent's session."""
     server = MCPServer("baton", instructions=INSTRUCTIONS, version=version("baton"), log_level="WARNING")
     baton = ServerClient(api, session_id)
     delegation.offer(server, baton)

@@ -1,38 +1,36 @@
-"""Builds routing: the stages in their order, and everything that they ask."""
+"""Builds routing: its stages in order, and their dependencies."""
 
 import asyncio
 from functools import partial
 
 import msgspec
 
-from baton.clients.last_heard import ClientActivity
 from baton.context.feature import ContextFeature
-from baton.engine.call.principal import Principal
 from baton.events.emitting.emission import Emitter
 from baton.kernel.http.serving.hot_routes import HotRoute
-from baton.kernel.kernel import Kernel
+from baton.kernel.kernel import Kernel, PeriodicTask
+from baton.machines.session_projects import ClientActivity
 from baton.people.callers import CallerReader
 from baton.policies.agent_tables import AgentTables
 from baton.policies.in_force import Policies
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
 from baton.route.feedback.agreement_store import of_tier
 from baton.route.feedback.corrections import proposals
 from baton.route.feedback.quality import RouteQuality
-from baton.route.feedback.service import RouteFeedback
-from baton.route.feedback.traces import RouteTraces
+from baton.route.feedback.service import RouteFeedback, RouteTraces
 from baton.route.llm.breakers import Breakers
 from baton.route.pipeline.api import MAX_BODY, RouteEndpoint
-from baton.route.pipeline.context import Assemble, Detect
+from baton.route.pipeline.context import Assemble, Detect, LearnedPatterns, WaitingAdvisories
 from baton.route.pipeline.enrich import Enrich
 from baton.route.pipeline.models import Models
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import Select
 from baton.route.pipeline.stage import Stage
-from baton.route.pipeline.team_context import LearnedPatterns, WaitingAdvisories
 from baton.route.rosters.catalogue import Catalogue
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
-from baton.route.rosters.service import Rosters
+from baton.route.rosters.service import PushedRosters
+from baton.rules.call.call import Principal
 from baton.sessions.service import Sessions
 
 WARM_AFTER_S = 1.0
@@ -40,15 +38,16 @@ WARM_AFTER_S = 1.0
 
 
 class RouteFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """Which agent a prompt is for."""
+    """Routes prompts to agents."""
 
     breakers: Breakers
     models: Models
+    threshold: float
     feedback: RouteFeedback
     quality: RouteQuality
     indexes: Indexes
     pipeline: Routing
-    rosters: Rosters
+    rosters: PushedRosters
     in_force: RoutingRosters
     catalogue: Catalogue
 
@@ -63,7 +62,7 @@ async def build(
     context: ContextFeature,
     events: Emitter,
 ) -> RouteFeature:
-    """Build the services, and read the breakers, rosters and weights in force. Raise DatabaseUnavailable."""
+    """Build the services, and read the breakers and rosters in force. Raise DatabaseUnavailable."""
     settings, organisation = kernel.settings, kernel.organisation
     breakers = Breakers(
         kernel.database, kernel.redis, kernel.changes, counters, organisation=organisation, agreement=of_tier
@@ -74,22 +73,16 @@ async def build(
         context.summarization.use_model(models.summary.shorten)
     await breakers.load()
     kernel.run(breakers.run)
-    kernel.run(models.run)
+    kernel.every(PeriodicTask("health of the model", 5, models.check))
     traces = RouteTraces(kernel.redis)
     threshold = settings.confidence_threshold
-    feedback = RouteFeedback(
-        kernel.database, kernel.changes, traces, organisation=organisation, threshold=threshold, events=events
-    )
-    await feedback.load()
     context.learning.also_from(partial(proposals, kernel.database))
     indexes = Indexes()
     in_force = RoutingRosters(kernel.database, kernel.changes, policies, indexes, organisation)
     await in_force.load()
     own = Principal(organisation=organisation, team=settings.team)
     asyncio.get_running_loop().call_later(WARM_AFTER_S, in_force.warm, own)
-    select = Select(
-        in_force, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
-    )
+    select = Select(in_force, indexes, threshold=threshold, node=models.node, model=models.model)
     enrich: tuple[Stage, ...] = (Enrich(context.enricher, events),) if settings.enrichment_on else ()
     enriched = (context.session_started,) if settings.enrichment_on else ()
     of_team: tuple[tuple[Stage, ...], ...] = (
@@ -104,17 +97,16 @@ async def build(
         counters=counters,
         expected=(lambda principal, project, _: in_force.warm(principal, project), *enriched),
         events=events,
-        injections=context.injections,
-        is_on=context.switches.on,
     )
     return RouteFeature(
         breakers=breakers,
         models=models,
-        feedback=feedback,
+        threshold=threshold,
+        feedback=RouteFeedback(kernel.database, traces),
         quality=RouteQuality(kernel.database),
         indexes=indexes,
         pipeline=pipeline,
-        rosters=Rosters(kernel.changes, in_force),
+        rosters=PushedRosters(kernel.changes, in_force),
         in_force=in_force,
         catalogue=Catalogue(in_force, tables),
     )
@@ -123,9 +115,9 @@ async def build(
 def hot_routes(
     feature: RouteFeature, *, callers: CallerReader, sessions: Sessions, seen: ClientActivity
 ) -> list[HotRoute]:
-    """Return the endpoints that are dispatched ahead of FastAPI's router."""
+    """Return the endpoints dispatched ahead of FastAPI's router."""
     endpoint = RouteEndpoint(
-        feature.pipeline, feature.in_force, feature.indexes, feature.feedback, sessions=sessions, seen=seen
+        feature.pipeline, feature.in_force, feature.indexes, threshold=feature.threshold, sessions=sessions, seen=seen
     )
     return [
         HotRoute(path="/route", max_body=MAX_BODY, admit=callers.read_for_call, answer=endpoint.answer),

@@ -1,4 +1,4 @@
-"""Reads `runner.yaml`: which agents this machine runs, in which folders, and how many at once."""
+"""Reads `runner.yaml`: agents, workspaces and limits of this machine."""
 
 import os
 import re
@@ -22,19 +22,18 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class ConfigError(Exception):
-    """The file is not valid; the text says what is wrong."""
+    """The file is invalid. The message says why."""
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an agent is started, and what a job may ask of it. `models` empty means any; times are in seconds.
+    """The command and limits of an agent. Empty `models`: any. Times are in seconds.
 
-    An agent that is known by name (`shared.providers`) needs no `command`.
-
-    `env` are more variables for the agent, `env_pass` names or globs of those that it gets from the runner's environment.
+    Agents known by name (`shared.providers`) need no `command`. `env` adds variables. `env_pass` has names or globs of
+    the runner's variables to pass on.
     """
 
     command: Annotated[list[str], msgspec.Meta(min_length=1)] = []
-    driver: Literal["acp", "claude-print"] = "acp"
+    driver: Literal["acp", "claude-print", "codex-server"] = "acp"
     mode: str = ""
     env: dict[str, str] = {}
     env_pass: list[str] = []
@@ -43,11 +42,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_thinking_tokens: Annotated[int, msgspec.Meta(ge=0)] = 32_000
 
 
-class Worktrees(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many worktrees of ended jobs are kept, for how many days, and what becomes of uncommitted changes.
+class WorktreeConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Maximum number and age in days of kept worktrees, and the handling of uncommitted changes.
 
-    With `uncommitted: snapshot` a worktree has a copy of them, with `leave` it begins at the last commit, with `refuse` the
-    job fails.
+    `uncommitted: snapshot` copies them into a worktree, `leave` starts at the last commit, `refuse` fails the job.
     """
 
     keep: Annotated[int, msgspec.Meta(ge=0)] = 5
@@ -56,10 +54,10 @@ class Worktrees(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Workspace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A folder in which agents start, and what is done to a new worktree of it before the agent starts.
+    """A working folder of agents, and the preparation of its worktrees.
 
-    `copy` are globs below the folder: files that git does not track but the work needs, such as `.env`. `setup` is a shell
-    line that is run in the worktree, for at most `setup_timeout_s` seconds.
+    `copy` are globs of untracked files to copy, such as `.env`. `setup` is a shell line to run in the worktree, for at
+    most `setup_timeout_s` seconds.
     """
 
     folder: str
@@ -69,11 +67,11 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole file; times in seconds.
+    """The whole file. Times are in seconds.
 
-    `workspaces` maps an alias to a folder, or to a `Workspace`. `share` lends the runner to the owner's team.
-    With `confirm: always` only a person allows what an agent asks for, with `by-rules` also a rule of the policies in force.
-    `notices` shows on the desktop that a job asks or has ended. `env_pass` are names or globs of variables that every agent gets from the runner's environment.
+    `workspaces` maps an alias to a folder or a `Workspace`. `share` lends the runner to the owner's team. With
+    `confirm: always` only a person can allow an agent's request; with `by-rules` a rule can too. `notices` enables
+    desktop notifications. `env_pass` has names or globs of the runner's variables for every agent.
     """
 
     name: str = ""
@@ -84,36 +82,32 @@ class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     env_pass: list[str] = []
     drain_s: Seconds = 300
     cancel_grace_s: Seconds = 5
-    worktrees: Worktrees = Worktrees()
+    worktrees: WorktreeConfig = WorktreeConfig()
     workspaces: dict[str, str | Workspace] = {}
     providers: dict[str, Provider] = {}
 
     def folder(self, alias: str) -> Path | None:
-        """Return the folder of an alias with symbolic links resolved, None if there is no such alias."""
+        """Return the folder of an alias with symbolic links resolved, or None."""
         workspace = self.workspace(alias)
         return None if workspace is None else Path(workspace.folder).expanduser().resolve()
 
     def workspace(self, alias: str) -> Workspace | None:
-        """Return the workspace of an alias, None if there is no such alias."""
+        """Return the workspace of an alias, or None."""
         found = self.workspaces.get(alias)
         return Workspace(folder=found) if isinstance(found, str) else found
 
 
 def load(path: Path) -> RunnerConfig:
-    """Read and check the file.
-
-    Raises:
-        ConfigError: If the file cannot be read or is not valid; the text says what is wrong and what is allowed.
-    """
+    """Read and validate the file. Raise ConfigError, with the problem and the allowed values."""
     try:
         read = yaml.safe_load(path.read_text())
-        # A key without a value (`providers:`) is null in YAML; people mean the default by it.
+        # A key without a value (`providers:`) is null in YAML and means the default.
         given = {name: value for name, value in read.items() if value is not None} if isinstance(read, dict) else read
         if isinstance(given, dict) and isinstance(given.get("providers"), dict):
             given["providers"] = {name: one or {} for name, one in given["providers"].items()}
         config = msgspec.convert(given or {}, RunnerConfig)
     except FileNotFoundError:
-        raise ConfigError(f"there is no `{path}`; `baton runner init` writes one") from None
+        raise ConfigError(f"`{path}` does not exist; create it with `baton runner init`") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise ConfigError(f"`{path}` is not valid: {error}{_likely(str(error))}") from None
     config = replace(config, providers=_named(path, config.providers))
@@ -125,55 +119,52 @@ def load(path: Path) -> RunnerConfig:
 def _check_workspace(path: Path, alias: str, config: RunnerConfig) -> None:
     if not NAME.fullmatch(alias):
         raise ConfigError(
-            f"`{path}`: workspace alias `{alias}` may hold only letters, digits, `.`, `_` and `-`, at most 64"
+            f"`{path}`: workspace alias `{alias}` may contain only letters, digits, `.`, `_` and `-`, at most 64"
         )
     workspace, folder = config.workspace(alias), config.folder(alias)
     assert workspace is not None  # noqa: S101 - the alias is one of the file's
     if folder is None or not folder.is_dir():
-        raise ConfigError(f"`{path}`: workspace `{alias}` is `{workspace.folder}`, which is not a folder")
-    # The workspace is what a delegated agent may touch: with `/` or the home that would be everything.
+        raise ConfigError(f"`{path}`: workspace `{alias}` is `{workspace.folder}`, not a folder")
+    # A delegated agent may change its workspace: `/` or the home would be everything.
     if folder in {Path("/"), Path("~").expanduser().resolve()}:
         raise ConfigError(f"`{path}`: workspace `{alias}` is `{folder}`; name one project's folder")
     for pattern in workspace.copy:
         parts = PurePosixPath(pattern).parts
         if not parts or parts[0] == "/" or pattern.startswith("~") or ".." in parts or ".git" in parts:
             raise ConfigError(
-                f"`{path}`: `copy` of workspace `{alias}` holds `{pattern}`;"
+                f"`{path}`: `copy` of workspace `{alias}` contains `{pattern}`;"
                 " give globs of files below the folder, such as `.env` or `config/*.local`, without `..` and `.git`"
             )
 
 
 def _named(path: Path, providers: Mapping[str, Provider]) -> dict[str, Provider]:
-    """Return the providers by the names of jobs, each with a command.
-
-    Raises:
-        ConfigError: If a name cannot be one, stands twice, or has no command and is not known.
-    """
     found: dict[str, Provider] = {}
     for text, provider in providers.items():
         name = provider_name(text)
         if name is None:
             raise ConfigError(
-                f"`{path}`: provider `{text}` may hold only letters, digits, `_`, `-` and `.`, at most 64"
+                f"`{path}`: provider `{text}` may contain only letters, digits, `_`, `-` and `.`, at most 64"
             )
         # `Codex` and `codex` are one name.
         if name in found:
-            raise ConfigError(f"`{path}`: provider `{name}` stands twice")
+            raise ConfigError(f"`{path}`: provider `{name}` is listed twice")
         known = ACP_AGENTS.get(name)
         if not provider.command and (known is None or provider.driver != "acp"):
             near = near_provider(name)
             hint = f"; did you mean `{near}`?" if near and known is None else ""
-            raise ConfigError(
-                f"`{path}`: provider `{text}` needs a `command`, which no agent of that name has here{hint}"
-            )
+            raise ConfigError(f"`{path}`: provider `{text}` needs a `command`{hint}")
         found[name] = provider if provider.command or known is None else replace(provider, command=list(known.command))
     return found
 
 
 def _likely(error: str) -> str:
-    """Return a hint at the field that was probably meant, for an error that names an unknown one."""
+    """Return a suggestion for an unknown field, or ""."""
     found = _UNKNOWN.search(error)
-    places: dict[str, type[msgspec.Struct]] = {"providers": Provider, "worktrees": Worktrees, "workspaces": Workspace}
+    places: dict[str, type[msgspec.Struct]] = {
+        "providers": Provider,
+        "worktrees": WorktreeConfig,
+        "workspaces": Workspace,
+    }
     kind = next((kind for place, kind in places.items() if f"`$.{place}" in error), RunnerConfig)
     fields = kind.__struct_fields__
     return _near(found[1], fields) if found else ""
@@ -185,6 +176,6 @@ def _near(wrong: str, allowed: Sequence[str]) -> str:
 
 
 def program(provider: Provider, env: Mapping[str, str]) -> str | None:
-    """Return the path of a provider's program, None if it is not installed."""
+    """Return the path of a provider's program, or None if it is not installed."""
     path = provider.env.get("PATH") or env.get("PATH", os.defpath)
-    return shutil.which(os.path.expanduser(provider.command[0]), path=path)  # noqa: PTH111 - `which` takes text
+    return shutil.which(os.path.expanduser(provider.command[0]), path=path)  # noqa: PTH111 - `which` takes a string

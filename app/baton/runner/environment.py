@@ -1,8 +1,9 @@
-"""What of the runner's environment an agent is given: an allow-list, so that no other program's secret reaches it."""
+"""The environment of agents: an allow-list, so that no other program's secrets reach them."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from baton.local.config import load
 from baton.runner.config import Provider
 
 PASSED = (
@@ -12,26 +13,17 @@ PASSED = (
     "ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "http_proxy", "https_proxy", "no_proxy",
     "BATON_CA_FILE", "BATON_ON_FAILURE", "BATON_PROJECT", "BATON_URL", "BATON_USER",
 )  # fmt: skip
-"""Variables that every agent gets: what programs need to run at all, to find the network, and to ask Baton."""
+"""Variables of every agent: to run at all, to reach the network, and to call Baton."""
 OF_PROVIDER: Mapping[str, tuple[str, ...]] = {
     "claude_code": ("ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*"),
     "codex": ("OPENAI_*", "CODEX_*"),
     "gemini": ("GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*"),
     "opencode": ("OPENCODE_*",),
-}
-"""Variables that one provider gets: its own credentials and settings, and nobody else's."""
+}  # variables of one provider: only its own credentials and settings
 _TOKEN = "BATON_TOKEN"  # noqa: S105 - a variable's name
 _NEVER = frozenset(
-    {
-        _TOKEN,
-        "CLAUDECODE",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_PROJECT_DIR",
-        "BATON_DISABLED",
-        "HTMLGRAPH_ORCHESTRATOR_DISABLED",
-    }
-)
-"""Left out whatever `env_pass` says: the runner's own token, and what an agent that started the runner was given."""
+    {_TOKEN, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR", "BATON_DISABLED"}
+)  # never passed, whatever `env_pass` says: the runner's token, and variables of an agent that started the runner
 
 
 def environment(
@@ -44,16 +36,10 @@ def environment(
     agent_token: str = "",
     traceparent: str = "",
 ) -> dict[str, str]:
-    """Return an agent's environment.
+    """Return an agent's environment. `env` is the runner's; a provider's `env` adds variables.
 
-    Args:
-        env: The runner's environment.
-        name: The provider's name.
-        provider: Its settings; `env` adds variables, `env_pass` names more of the runner's.
-        env_pass: Names and globs that the person passes to every agent.
-        thinking_tokens: The thinking budget, 0 for the agent's own.
-        agent_token: The token of the attempt, "" for none.
-        traceparent: The trace and the span of the attempt, "" for none.
+    `env_pass`, here and in the provider, has names and globs of the runner's variables. `thinking_tokens` 0 is the
+    agent's own budget. `agent_token` and `traceparent` of the attempt may be "".
     """
     patterns = (*PASSED, *OF_PROVIDER.get(name, ()), *env_pass, *provider.env_pass)
     exact = frozenset(patterns)
@@ -63,7 +49,7 @@ def environment(
         if key not in _NEVER and (key in exact or any(fnmatchcase(key, pattern) for pattern in patterns))
     }
     if agent_token:
-        made[_TOKEN] = agent_token
+        made |= {_TOKEN: agent_token, "BATON_URL": load(env).url}  # hooks use a token only with its server's URL
     if traceparent:
         made["TRACEPARENT"] = traceparent
     made |= provider.env

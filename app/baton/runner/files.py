@@ -1,23 +1,22 @@
-"""Reads and writes files of a workspace for an agent; nothing outside the workspace is opened, however it is named.
+"""File access for agents, restricted to their workspace.
 
-A path is resolved first and then opened folder by folder from the workspace down, without following links: a link that
-is put there between the check and the opening is refused, too.
+A path is resolved first and then opened folder by folder from the workspace down, without following links. A link
+created between the check and the opening is refused, too.
 """
 
 import os
 import stat
 from pathlib import Path
 
-LARGEST = 8 * 1024 * 1024
-"""Largest file that is read for an agent, in bytes."""
+LARGEST = 8 * 1024 * 1024  # maximum size of a file read for an agent, in bytes
 
 
 class OutsideWorkspace(Exception):
-    """The path leads out of the workspace, or to something that is not a plain file."""
+    """The path leads out of the workspace, or not to a plain file."""
 
 
 def is_inside(root: Path, path: str) -> bool:
-    """Return whether a path, relative to the workspace or absolute, leads to something in it; it need not exist."""
+    """Return whether a path, relative to the workspace or absolute, is inside it. It need not exist."""
     try:
         return _real(root, path).is_relative_to(root.resolve())
     except OutsideWorkspace:
@@ -25,12 +24,7 @@ def is_inside(root: Path, path: str) -> bool:
 
 
 def read(root: Path, path: str, *, first: int = 1, lines: int | None = None) -> str:
-    """Read a file's text, or at most `lines` lines of it from line `first`, which counts from 1.
-
-    Raises:
-        OutsideWorkspace: If the path leads out, or not to a plain file.
-        OSError: If the file cannot be read.
-    """
+    """Read a file's text, or at most `lines` lines from line `first` (from 1). Raise OutsideWorkspace or OSError."""
     with os.fdopen(_open(root, path, os.O_RDONLY), "rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -43,12 +37,7 @@ def read(root: Path, path: str, *, first: int = 1, lines: int | None = None) -> 
 
 
 def write(root: Path, path: str, text: str) -> None:
-    """Write a file's text, and make the folders above it.
-
-    Raises:
-        OutsideWorkspace: If the path leads out, or not to a plain file.
-        OSError: If the file cannot be written.
-    """
+    """Write a file's text, and create its folders. Raise OutsideWorkspace, or OSError on failure."""
     with os.fdopen(_open(root, path, os.O_WRONLY | os.O_CREAT), "wb") as file:
         file.truncate()
         file.write(text.encode())

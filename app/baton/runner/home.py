@@ -1,4 +1,4 @@
-"""The runner's own folder: its id, the lock that keeps a second runner out, spools and worktrees."""
+"""The runner's folder: its id, the lock against a second runner, spools and worktrees."""
 
 import fcntl
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 _TRIES = 10
 
 
-class HomeInUse(Exception):
+class RunnerHomeInUse(Exception):
     """Another runner uses this folder."""
 
 
 class Home:
-    """A runner's folder, which is made if it is missing. The runner's id stays the same from start to start."""
+    """A runner's folder, created if missing. The runner's id is permanent."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -29,27 +29,23 @@ class Home:
         self.runner_id = self._id()
 
     def lock(self) -> int:
-        """Lock the folder until this process ends, and return the lock's descriptor.
-
-        Raises:
-            HomeInUse: If another runner has locked it.
-        """
+        """Lock the folder until this process ends, and return the lock's descriptor. Raise RunnerHomeInUse."""
         file = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
-        for left in reversed(range(_TRIES)):  # who looks whether a runner runs holds the lock for a moment
+        for left in reversed(range(_TRIES)):  # a check for a running runner holds the lock briefly
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except OSError:
                 if not left:
                     os.close(file)
-                    raise HomeInUse(f"another runner already uses `{self.folder}`; stop it first") from None
+                    raise RunnerHomeInUse(f"another runner already uses `{self.folder}`; stop it first") from None
                 time.sleep(0.05)
         os.ftruncate(file, 0)
         os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         return file
 
     def running_pid(self) -> int:
-        """Return the process that has locked the folder, 0 if no runner runs. It may end at any time."""
+        """Return the process with the lock, or 0. It may end at any time."""
         try:
             file = os.open(self._lock, os.O_RDONLY)
         except FileNotFoundError:

@@ -12,45 +12,43 @@ import msgspec
 
 from baton.runner.agents.acp_driver import AcpDriver
 from baton.runner.agents.claude_print import ClaudePrint
-from baton.runner.agents.driving import NO_THREAD, AgentError, Driver, Task, ThreadLost, with_recap
+from baton.runner.agents.codex_server import CodexServer
+from baton.runner.agents.driving import NO_THREAD, AgentDriver, AgentError, AgentRun, ThreadLost, with_recap
 from baton.runner.agents.process import ProcessTree
-from baton.runner.agents.tools import tool_server
-from baton.runner.agents.updates import Answer, text_of, words
+from baton.runner.agents.updates import AgentAnswer, text_of, tool_server, words
 from baton.runner.config import Provider, RunnerConfig
 from baton.runner.environment import environment
-from baton.runner.outbox import Outbox, waits
+from baton.runner.outbox import JobOutbox, waits
 from baton.runner.permissions import Permissions
-from baton.runner.spool import Spool
+from baton.runner.spool import AttemptSpool
 from baton.runner.wire import (
     AgentTask,
     JobEnd,
-    Lease,
-    LeaseLost,
-    PermissionAnswer,
-    Refused,
-    Server,
+    LeasedTask,
+    LeaseRevoked,
+    PermissionReply,
+    RequestRefused,
+    RunnerTokenRefused,
     ServerAway,
-    TokenRefused,
+    ServerConnection,
 )
 from baton.runner.worktrees.job_worktree import JobWorktree
 from baton.runner.worktrees.worktrees import NoWorktree, Worktrees
 
-DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
-LOOK_S = 1.0
-"""Longest wait between two looks at an agent's time limits, in seconds: a longer one hides when the machine slept."""
-SLEPT_S = 5.0
-"""A wait that took so much longer than asked for means that the machine slept, in seconds."""
+DRIVERS: dict[str, type[AgentDriver]] = {"acp": AcpDriver, "claude-print": ClaudePrint, "codex-server": CodexServer}
+LOOK_S = 1.0  # maximum interval of time limit checks, in seconds. A longer one would hide sleep.
+SLEPT_S = 5.0  # minimum excess of a wait that indicates sleep of the machine, in seconds
 Stop = Literal["cancel", "lost", "stopped", "refused"]
 
 
-class Job:
-    """A job that runs here. `note` says in a few words what it is doing, `ended` how it ended, `why` why it was stopped."""
+class RunningJob:
+    """A running job. `note` is its activity, `ended` its end, `why` the reason of its stop."""
 
     def __init__(
         self,
-        lease: Lease,
+        lease: LeasedTask,
         config: RunnerConfig,
-        server: Server,
+        server: ServerConnection,
         worktrees: Worktrees,
         spools: Path,
         env: Mapping[str, str],
@@ -67,15 +65,15 @@ class Job:
         self._worktrees = worktrees
         self._env = env
         self._say, self._on_ask = say, ask
-        self._outbox = Outbox(
+        self.outbox = JobOutbox(
             server,
-            Spool(spools, lease.job, lease.attempt, lease.token),
+            AttemptSpool(spools, lease.job, lease.attempt, lease.token),
             lambda: self.stop("cancel", "the server cancelled it"),
             self._on_disk,
         )
         self._permissions: Permissions | None = None
         self._early: list[tuple[str, bool]] = []
-        self._answer = Answer()
+        self._answer = AgentAnswer()
         self._usage: dict[str, float] = {}
         self._stop: Stop | None = None
         self._stopping = asyncio.Event()
@@ -85,30 +83,22 @@ class Job:
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the job's lease is lost."""
+        """Whether the job's lease is lost."""
         return self._stop == "lost"
 
     @property
     def waits_for_disk(self) -> bool:
-        """Return whether the disk refuses the job's events now."""
-        return self._outbox.trouble != ""
-
-    @property
-    def is_stored(self) -> bool:
-        """Return whether the job's end is on the disk, so that the next run of the runner sends it if this one cannot."""
-        return self._outbox.is_ended
+        """Whether the disk currently refuses the job's events."""
+        return self.outbox.trouble != ""
 
     def stop(self, how: Stop, why: str = "") -> None:
-        """Stop the job: cancel the agent, or end it at once if the lease is lost.
-
-        The first cause counts, but a lost lease overrides every other.
-        """
+        """Stop the job: cancel the agent, or end it at once for a lost lease. The first cause or a lost lease wins."""
         if self._stop is None or how == "lost":
             self._stop, self.why = how, why
             self._stopping.set()
 
     def answer(self, permission: str, *, allow: bool, by: str) -> None:
-        """Pass an answer to a permission request on to the agent; `by` is `user` for a person's."""
+        """Pass an answer to a permission request to the agent. `by` is `user` for a person's."""
         allow = allow and (by == "user" or self._config.confirm == "by-rules")
         if self._permissions:
             self._permissions.answer(permission, allow=allow)
@@ -116,8 +106,8 @@ class Job:
             self._early.append((permission, allow))
 
     async def run(self) -> None:
-        """Run the agent and send everything to the server; when this returns, no process of the agent is left."""
-        outbox = self._outbox
+        """Run the agent and send everything to the server. Afterwards no process of the agent remains."""
+        outbox = self.outbox
         sending = asyncio.create_task(outbox.run())
         sending.add_done_callback(self._sent)
         try:
@@ -125,24 +115,24 @@ class Job:
             outbox.end(self.ended)
             self.note = "sending the end"
             await sending
-        except (LeaseLost, Refused):
+        except (LeaseRevoked, RequestRefused):
             await self._offer(self.ended)
         finally:
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
 
     def _sent(self, sending: "asyncio.Task[None]") -> None:
-        if not sending.cancelled() and isinstance(error := sending.exception(), LeaseLost | Refused):
-            self.stop("lost" if isinstance(error, LeaseLost) else "refused", str(error))
+        if not sending.cancelled() and isinstance(error := sending.exception(), LeaseRevoked | RequestRefused):
+            self.stop("lost" if isinstance(error, LeaseRevoked) else "refused", str(error))
 
     async def _offer(self, ended: JobEnd | None) -> None:
-        """Send the end alone, after the events were refused: the server keeps the result of a lost attempt, too."""
+        """Send only the end, after the events were refused: the server stores late results, too."""
         if ended:
-            with contextlib.suppress(LeaseLost, Refused, ServerAway):
+            with contextlib.suppress(LeaseRevoked, RequestRefused, ServerAway):
                 lease = {"attempt": self.lease.attempt, "token": self.lease.token}
                 await self._server.post(self.lease.job, {**lease, "events": [], "finish": ended})
 
-    async def _ended(self, outbox: Outbox) -> JobEnd:
+    async def _ended(self, outbox: JobOutbox) -> JobEnd:
         tree = JobWorktree(self.lease, self._config, self._worktrees, outbox.put)
         has_worked = False
         try:
@@ -166,12 +156,12 @@ class Job:
             ended = self._failed("cannot_start", str(error))
         except Exception as error:  # noqa: BLE001 - a bug of ours must not leave a job without an end
             ended = self._failed("runner_fault", f"{type(error).__name__}: {error}")
-        await tree.end(has_worked=has_worked)
-        return ended
+        lost = await tree.end(has_worked=has_worked)
+        return self._failed("worktree_removed", lost) if lost and ended.state == "completed" else ended
 
     async def _until_stored(self) -> bool:
-        """Wait until the attempt is on the disk; return False if it was stopped before."""
-        waiting = {asyncio.create_task(self._outbox.stored.wait()), asyncio.create_task(self._stopping.wait())}
+        """Wait until the attempt is on disk. Return False if it was stopped before."""
+        waiting = {asyncio.create_task(self.outbox.stored.wait()), asyncio.create_task(self._stopping.wait())}
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -180,7 +170,7 @@ class Job:
         return not self._stopping.is_set()
 
     def _on_disk(self, trouble: str) -> None:
-        self._say(f"waits for disk: {trouble}" if trouble else "goes on: the disk has space again")
+        self._say(f"waits for disk: {trouble}" if trouble else "continues: the disk has space again")
 
     def _checked(self) -> tuple[Provider, Path]:
         lease, config = self.lease, self._config
@@ -196,7 +186,7 @@ class Job:
             )
         return provider, folder
 
-    async def _work(self, provider: Provider, folder: Path, outbox: Outbox) -> str:
+    async def _work(self, provider: Provider, folder: Path, outbox: JobOutbox) -> str:
         lease = self.lease
         self._permissions = Permissions(folder, self._ask, confirm=self._config.confirm)
         for permission, allow in self._early:
@@ -211,7 +201,7 @@ class Job:
             agent_token=lease.agent_token,
             traceparent=lease.traceparent,
         )
-        task = Task(**given, folder=folder, tools=tool_server(lease, env) if lease.agent_type else None)
+        task = AgentRun(**given, folder=folder, tools=tool_server(lease, env) if lease.agent_type else None)
         env |= {"BATON_JOB": lease.job}
         try:
             return await self._drive(provider, task, env, outbox)
@@ -221,8 +211,7 @@ class Job:
             again = msgspec.structs.replace(task, agent_session="", prompt=with_recap(task))
             return await self._drive(provider, again, env, outbox)
 
-    async def _drive(self, provider: Provider, task: Task, env: Mapping[str, str], outbox: Outbox) -> str:
-        """Start the agent with a task, and wait for its end."""
+    async def _drive(self, provider: Provider, task: AgentRun, env: Mapping[str, str], outbox: JobOutbox) -> str:
         lease = self.lease
 
         def tell(kind: str, body: dict[str, object]) -> None:
@@ -234,7 +223,7 @@ class Job:
                 self.note = str(update.get("title") or "") or ("answering" if text_of(update) else self.note)
             outbox.put(kind, body)
 
-        assert self._permissions is not None  # noqa: S101 - it was made before
+        assert self._permissions is not None  # noqa: S101 - set by the caller
         driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
         self.note = f"starting {provider.command[0]}"
         tree = await ProcessTree.start(driver.command(), cwd=task.folder, env=env)
@@ -250,24 +239,24 @@ class Job:
             self._usage = driver.usage
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-        if self._stop and not _completed(working):
+        if self._stop and (working.cancelled() or working.exception() or working.result() != "end_turn"):
             return "cancelled"
         if working.cancelled():
-            raise AgentError("timeout", f"it had not ended after {limit:g} s")
+            raise AgentError("timeout", f"it did not end within {limit:g} s")
         if isinstance(working.exception(), ConnectionError):
             code = tree.process.returncode
             raise AgentError("agent_died", f"the agent ended with {code}: {tree.last_words or working.exception()}")
         return working.result()
 
-    async def _until_end(self, working: "asyncio.Task[str]", driver: Driver, limit: float, spent: float) -> None:
-        """Wait for the agent's end, a stop, or a time limit, of which some is spent; then give it time to obey the cancel."""
+    async def _until_end(self, working: "asyncio.Task[str]", driver: AgentDriver, limit: float, spent: float) -> None:
+        """Wait for the agent's end, a stop or a time limit (partly spent). Then give it time to obey the cancel."""
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             late = await self._until_late({working, stopping}, limit, spent)
             if working.done() or self._stop == "lost":
                 return
             self.note = "cancelling"
-            if not self.waits_for_disk:  # nobody would hear the agent's answer
+            if not self.waits_for_disk:  # nobody would receive the agent's answer
                 await driver.cancel()
                 await asyncio.wait({working}, timeout=self._config.cancel_grace_s)
             if late and not self._stop:
@@ -276,29 +265,29 @@ class Job:
             stopping.cancel()
 
     async def _until_late(self, waited: "set[asyncio.Task[Any]]", limit: float, spent: float) -> AgentError | None:
-        """Wait for the first of these tasks; return the error of the time limit that passed before it, None for none."""
+        """Wait for the first of these tasks. Return the error of a time limit that passed before, or None."""
         silence, end = self.lease.inactivity_timeout_s or math.inf, time.monotonic() + limit - spent
-        self._last_sign, held_s = time.monotonic(), self._outbox.waited_s
+        self._last_sign, held_s = time.monotonic(), self.outbox.waited_s
         while True:
             now = time.monotonic()
-            if (paused := self._outbox.waited_s - held_s) > 0:  # the disk took nothing, so the agent could not go on
+            if (paused := self.outbox.waited_s - held_s) > 0:  # the disk was full, so the agent was blocked
                 end, self._last_sign, held_s = end + paused, self._last_sign + paused, held_s + paused
             if now >= end:
-                return AgentError("timeout", f"it had not ended after {limit:g} s")
-            if self._permissions is not None:  # an agent that waits for an answer can show nothing
+                return AgentError("timeout", f"it did not end within {limit:g} s")
+            if self._permissions is not None:  # an agent that waits for an answer has no output
                 self._last_sign = max(self._last_sign, self._permissions.last_wait())
             left = min(end, self._last_sign + silence) - now
             if left <= 0:
-                return AgentError("inactive", f"it had shown nothing for {silence:g} s (`inactivity_timeout_s`)")
+                return AgentError("inactive", f"it had no output for {silence:g} s (`inactivity_timeout_s`)")
             step = min(left, LOOK_S)
             done, _ = await asyncio.wait(waited, timeout=step, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return None
             slept = time.monotonic() - now - step
-            if slept > SLEPT_S and not self.waits_for_disk:  # this process was stopped, and so was the agent
+            if slept > SLEPT_S and not self.waits_for_disk:  # this process was suspended, and so was the agent
                 end, self._last_sign = end + slept, self._last_sign + slept
 
-    async def _ask(self, request: dict[str, object]) -> PermissionAnswer:
+    async def _ask(self, request: dict[str, object]) -> PermissionReply:
         lease = self.lease
         asked = request | {"confirm": self._config.confirm}
         body = {"attempt": lease.attempt, "token": lease.token, "request": asked}
@@ -306,23 +295,23 @@ class Job:
         while True:
             try:
                 answer = await self._server.ask(lease.job, body)
-            except (ServerAway, TokenRefused):
+            except (ServerAway, RunnerTokenRefused):
                 await anext(pauses)
-            except LeaseLost as error:
+            except LeaseRevoked as error:
                 self.stop("lost", str(error))
-                return PermissionAnswer(answer="deny", reason=str(error))
-            except Refused as error:
-                return PermissionAnswer(answer="deny", reason=str(error))
+                return PermissionReply(answer="deny", reason=str(error))
+            except RequestRefused as error:
+                return PermissionReply(answer="deny", reason=str(error))
             else:
                 if answer.answer == "pending":
-                    self._on_ask(f"asks for leave: {request['title']}")
+                    self._on_ask(f"asks for permission: {request['title']}")
                 return answer
 
     def _told(self, stopped: str) -> JobEnd:
         output = self._answer.text()
         if self._stop == "refused":
             return self._failed("events_refused", self.why)
-        if self._stop and stopped != "end_turn":  # else it has completed before it could heed the stop
+        if self._stop and stopped != "end_turn":  # otherwise it completed before it could obey the stop
             error = {"code": "runner_stopped", "detail": "the runner was stopped"} if self._stop == "stopped" else None
             return JobEnd(state="cancelled", output=output, usage=self._usage, error=error)
         if stopped == "end_turn":
@@ -337,8 +326,3 @@ class Job:
             return JobEnd(state="cancelled", output=output, usage=self._usage)
         error = {"code": code, "detail": detail[:4_000]}
         return JobEnd(state="failed", output=output, usage=self._usage, error=error)
-
-
-def _completed(working: "asyncio.Task[str]") -> bool:
-    """Return whether the agent has come to the end of its turn."""
-    return not working.cancelled() and working.exception() is None and working.result() == "end_turn"

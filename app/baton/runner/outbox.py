@@ -1,7 +1,7 @@
-"""Sends a job's events in order, each at least once, and none before it is on disk.
+"""Sends a job's events in order, each at least once, and only after they are on disk.
 
-The server counts an event once by its number, so sending it twice does no harm. While the disk takes nothing the agent is
-not listened to; only what an agent that has ended left behind is then sent from memory.
+The server ignores repeated event numbers. While the disk is full, the agent's output is not read. Only the rest of an
+ended agent's events is then sent from memory.
 """
 
 import asyncio
@@ -14,49 +14,38 @@ from typing import Any
 
 import msgspec
 
-from baton.runner.spool import BATCH, Batch, Spool, event_line
-from baton.runner.wire import JobEnd, LeaseLost, Refused, Server, ServerAway, TokenRefused
+from baton.runner.spool import BATCH, AttemptSpool, SpoolBatch, event_line
+from baton.runner.wire import JobEnd, LeaseRevoked, RequestRefused, RunnerTokenRefused, ServerAway, ServerConnection
 from baton.shared.backoff import Backoff
 
 LONGEST_S = 15.0
-MOST_UNSTORED = 4 << 20
-"""Bytes of events that are not on the disk yet, above which the agent is not listened to."""
-RETRY_S = 1.0
-"""How often events are offered to a disk that refused them, in seconds."""
+MOST_UNSTORED = 4 << 20  # size of events not yet on disk, in bytes, from which the agent's output is not read
+RETRY_S = 1.0  # retry interval for a full disk, in seconds
 _MEMORY_BATCH = 256 * 1024
 
 
 async def waits() -> AsyncIterator[None]:
-    """Yield after pauses that grow up to LONGEST_S, with jitter so that runners do not retry in step."""
+    """Yield after growing pauses up to LONGEST_S, with jitter so that runners do not retry in step."""
     backoff = Backoff(0.25, LONGEST_S)
     while True:
         await asyncio.sleep(backoff.next_s())
         yield
 
 
-class Outbox:
-    """The events of one attempt on their way to the server.
+class JobOutbox:
+    """The events of one attempt on their way to the server. `trouble` is the disk's refusal or "".
 
-    Attributes:
-        trouble: Why the disk takes nothing now, "" while it does.
-        stored: Set when the attempt is on the disk, so that its agent may be started.
+    `stored` is set once the attempt is on disk and its agent may start.
     """
 
     def __init__(
         self,
-        server: Server,
-        spool: Spool,
+        server: ServerConnection,
+        spool: AttemptSpool,
         on_cancel: Callable[[], None],
         on_disk: Callable[[str], None] = lambda _trouble: None,
     ) -> None:
-        """Keep the arguments.
-
-        Args:
-            server: Where the events go.
-            spool: Where they are stored before.
-            on_cancel: Called when the server wants the job cancelled.
-            on_disk: Called with the trouble when the disk begins to refuse events, and with "" when it takes them again.
-        """
+        """Store the arguments. `on_disk` gets the disk's trouble, and "" after it; `on_cancel` is the server's."""
         self._server = server
         self._spool = spool
         self._lease = _lease(spool)
@@ -67,7 +56,7 @@ class Outbox:
         self._unstored: deque[bytes] = deque()
         self._unstored_size = 0
         self._ended: JobEnd | None = None
-        self._ended_stored = False
+        self.ended_stored = False  # whether the end is on disk, so that the runner's next run can send the rest
         self._more, self._ready = asyncio.Event(), asyncio.Event()
         self._refused_since: float | None = None
         self._waited_s = 0.0
@@ -75,26 +64,21 @@ class Outbox:
         self._told_waiting = False
         self.trouble = ""
         self.stored = asyncio.Event()
-        self._more.set()  # the file is made at once
+        self._more.set()  # creates the file at once
 
     @property
     def waited_s(self) -> float:
-        """Return how long the disk has refused events so far, in seconds; the agent could not go on meanwhile."""
+        """Total time of refusals by the disk so far, in seconds. The agent was blocked meanwhile."""
         since = self._refused_since
         return self._waited_s + (time.monotonic() - since if since is not None else 0.0)
 
-    @property
-    def is_ended(self) -> bool:
-        """Return whether the end is on the disk, so that the next run of the runner sends what this one does not."""
-        return self._ended_stored
-
     def listen_by(self, listen: Callable[[bool], None]) -> None:
-        """Set what stops and resumes listening to the agent."""
+        """Set the callback that pauses and resumes reading of the agent."""
         self._listen = listen
         listen(self._unstored_size < MOST_UNSTORED)
 
     def put(self, kind: str, body: dict[str, Any]) -> None:
-        """Add an event; never waits, so that the order is kept."""
+        """Add an event. Never waits, to keep the order."""
         self._seq += 1
         line = event_line(self._seq, kind, body)
         self._unstored.append(line)
@@ -104,23 +88,18 @@ class Outbox:
         self._more.set()
 
     def end(self, ended: JobEnd) -> None:
-        """Add the end of the attempt, after which nothing may be added."""
+        """Add the end of the attempt, the last entry."""
         self._ended = ended
         self._more.set()
         self._ready.set()
 
     async def run(self) -> None:
-        """Store and send until the server has the end.
-
-        Raises:
-            LeaseLost: If the lease is lost; the spool is removed.
-            Refused: If the server accepts neither events nor end; the spool is removed.
-        """
+        """Store and send until the server has the end. Raise LeaseLost or Refused, and remove the spool."""
         storing = asyncio.create_task(self._store())
         keep = False
         try:
             await self._send()
-        except (LeaseLost, Refused):
+        except (LeaseRevoked, RequestRefused):
             raise
         except BaseException:
             keep = True
@@ -134,8 +113,8 @@ class Outbox:
                 self._spool.remove()
 
     async def _store(self) -> None:
-        """Move events from memory to the disk; while it refuses them, offer them again and again."""
-        while not self._ended_stored:
+        """Move events from memory to disk. Retry while it is full."""
+        while not self.ended_stored:
             await self._more.wait()
             self._more.clear()
             lines, ended = list(self._unstored), self._ended
@@ -152,7 +131,7 @@ class Outbox:
                 self._unstored_size -= len(line)
             if self._unstored_size < MOST_UNSTORED:
                 self._listen(True)  # noqa: FBT003 - on or off
-            self._ended_stored = ended is not None
+            self.ended_stored = ended is not None
             self.stored.set()
             self._ready.set()
 
@@ -175,14 +154,14 @@ class Outbox:
             self._ready.clear()
             while (batch := self._next()) is not None:
                 seq = await deliver(self._server, self._spool.job, self._lease, batch, self._on_cancel)
-                self._told_waiting = self._told_waiting and not batch.events  # events end it, for the server
+                self._told_waiting = self._told_waiting and not batch.events  # for the server, events end the wait
                 self._sent = accepted(batch, seq)
                 if batch.ended is not None and self._sent >= batch.last:
                     return
             await self._tell_waiting()
 
     async def _tell_waiting(self) -> None:
-        """Post that the job waits for the disk, once each time."""
+        """Report once that the job waits for the disk, or no longer does."""
         if bool(self.trouble) == self._told_waiting or (self._ended is not None and self.trouble):
             return
         waiting_for = "disk" if self.trouble else ""
@@ -190,16 +169,16 @@ class Outbox:
         while bool(self.trouble) == bool(waiting_for):
             try:
                 await self._server.post(self._spool.job, {**self._lease, "events": [], "waiting_for": waiting_for})
-            except (ServerAway, TokenRefused):
+            except (ServerAway, RunnerTokenRefused):
                 await anext(pauses)
                 continue
-            except Refused:  # a server of an earlier version, which shows nothing of it
+            except RequestRefused:  # an older server without this field
                 pass
             self._told_waiting = bool(waiting_for)
             return
 
-    def _next(self) -> Batch | None:
-        """Return what to send next: from the disk, and from memory if the disk refuses it and the agent has ended."""
+    def _next(self) -> SpoolBatch | None:
+        """Return the next batch: from disk, or from memory if the disk is full and the agent has ended."""
         while (stored := self._spool.read()).events or stored.ended is not None:
             self._spool.passed(stored, self._sent)
             batch = stored.after(self._sent)
@@ -216,21 +195,21 @@ class Outbox:
                 break
             lines.append(line)
         ended = msgspec.Raw(msgspec.json.encode(self._ended)) if skipped + len(lines) == len(self._unstored) else None
-        return Batch(first=first + skipped, events=list(map(msgspec.Raw, lines)), ended=ended)
+        return SpoolBatch(first=first + skipped, events=list(map(msgspec.Raw, lines)), ended=ended)
 
 
 async def deliver(
-    server: Server,
+    server: ServerConnection,
     job: str,
     lease: dict[str, Any],
-    batch: Batch,
+    batch: SpoolBatch,
     on_cancel: Callable[[], None] = lambda: None,
     *,
     patient: bool = True,
 ) -> int:
-    """Send one batch, repeatedly while the server is away; return the number up to which the server has everything.
+    """Send one batch, with retries, and return the last number stored by the server.
 
-    If `patient`, also repeat while the token is refused: the job goes on, and somebody may renew the token.
+    If `patient`, also retry while the token is refused: it may be renewed while the job continues.
     """
     body: dict[str, Any] = {**lease, "events": batch.events}
     if batch.ended is not None:
@@ -239,8 +218,8 @@ async def deliver(
     while True:
         try:
             answer = await server.post(job, body)
-        except (ServerAway, TokenRefused) as error:
-            if isinstance(error, TokenRefused) and not patient:
+        except (ServerAway, RunnerTokenRefused) as error:
+            if isinstance(error, RunnerTokenRefused) and not patient:
                 raise
             await anext(pauses)
             continue
@@ -249,45 +228,37 @@ async def deliver(
         return answer.accepted
 
 
-async def replay(server: Server, spool: Spool) -> str:
-    """Send what an earlier run left, and return what became of it as a text.
-
-    Raises:
-        TokenRefused: If the token is refused; the spool is kept.
-    """
+async def replay(server: ServerConnection, spool: AttemptSpool) -> str:
+    """Send the events of an earlier run and describe the outcome. Raise TokenRefused, and keep the spool."""
     lease, batch = _lease(spool), spool.read()
     try:
         while batch.events or batch.ended is not None:
             seq = accepted(batch, await deliver(server, spool.job, lease, batch, patient=False))
             spool.passed(batch, seq)
             if batch.ended is not None and seq >= batch.last:
-                return "has ended, and the server knows it"
+                return "has ended, and the server has its end"
             batch = spool.read()
-    except TokenRefused:
+    except RunnerTokenRefused:
         raise
-    except LeaseLost as error:
+    except LeaseRevoked as error:
         while batch.events and batch.ended is None:
             spool.passed(batch, batch.last)
             batch = spool.read()
-        if batch.ended is not None:  # the server keeps the result of a lost attempt, too
-            with contextlib.suppress(LeaseLost, Refused, ServerAway):
+        if batch.ended is not None:  # the server stores late results, too
+            with contextlib.suppress(LeaseRevoked, RequestRefused, ServerAway):
                 await server.post(spool.job, {**lease, "events": [], "finish": batch.ended})
         return f"is no longer this runner's: {error}"
-    except Refused as error:
+    except RequestRefused as error:
         return f"was refused: {error}"
     return "was cut short; the server has its events"
 
 
-def accepted(batch: Batch, seq: int) -> int:
-    """Return up to which number the server has the events.
-
-    Raises:
-        Refused: If the server has lost events before the batch, which are not sent again.
-    """
+def accepted(batch: SpoolBatch, seq: int) -> int:
+    """Return the last number stored by the server. Raise Refused if the server has lost earlier events."""
     if batch.events and seq < batch.first - 1:
-        raise Refused(f"the server has events up to {seq} only, and those before {batch.first} are gone")
+        raise RequestRefused(f"the server only has events up to {seq}, and those before {batch.first} are lost")
     return seq
 
 
-def _lease(spool: Spool) -> dict[str, Any]:
+def _lease(spool: AttemptSpool) -> dict[str, Any]:
     return {"attempt": spool.attempt, "token": spool.token}

@@ -1,4 +1,4 @@
-"""Permission requests of an agent: refused here, answered by the server at once, or later by a person."""
+"""Permission requests of an agent: refused here, or answered by the server or later by a person."""
 
 import asyncio
 import time
@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+from baton.clients.tool_inputs import UnreadableInput, tool_input_of
+from baton.rules.call.commands import EDIT_KINDS
 from baton.runner import files
-from baton.runner.wire import PermissionAnswer
-from baton.shared.tool_kinds import EDIT_KINDS
+from baton.runner.wire import PermissionReply
 
 Confirm = Literal["always", "by-rules"]
-Ask = Callable[[dict[str, Any]], Awaitable[PermissionAnswer]]
+Ask = Callable[[dict[str, Any]], Awaitable[PermissionReply]]
 _TOOLS = {
     "read": "Read", "edit": "Edit", "delete": "Edit", "move": "Edit", "search": "Grep", "execute": "Bash",
     "fetch": "WebFetch",
@@ -20,10 +21,7 @@ _PATHS = ("file_path", "path", "notebook_path", "abs_path", "paths")
 
 
 class Permissions:
-    """The requests of one attempt. `ask` sends one to the server; `answer` takes a person's answer.
-
-    With `confirm` `always`, an `allow` of the server counts only as a person's answer, which comes as a command.
-    """
+    """The requests of one attempt. With `confirm` `always`, only a person's answer (a command) can allow."""
 
     def __init__(self, root: Path, ask: Ask, *, confirm: Confirm = "by-rules") -> None:
         self._root = root
@@ -34,7 +32,7 @@ class Permissions:
         self._last_answer = 0.0
 
     async def allowed(self, request: dict[str, Any], places: Iterable[str] = ()) -> bool:
-        """Return whether the agent may do it; waits for a person if the server has no answer yet."""
+        """Return whether the agent may do it. Waits for a person if the server's answer is pending."""
         if any(not files.is_inside(self._root, place) for place in (*places, *named_paths(request["tool_input"]))):
             return False
         self._open += 1
@@ -48,11 +46,11 @@ class Permissions:
             self._last_answer = time.monotonic()
 
     def last_wait(self) -> float:
-        """Return when the agent last waited for an answer, by the monotonic clock: now if it does."""
+        """Return the end of the agent's last wait for an answer, by the monotonic clock: now during one."""
         return time.monotonic() if self._open else self._last_answer
 
     def answer(self, permission: str, *, allow: bool) -> None:
-        """Take the answer to a request; it may come before anybody waits for it."""
+        """Store the answer to a request, possibly before anybody waits for it."""
         future = self._future(permission)
         if not future.done():
             future.set_result(allow)
@@ -64,24 +62,27 @@ class Permissions:
 
 
 def tool_name(kind: str | None, known: str = "") -> str:
-    """Return the tool's name as policies know it: the agent's own name for it, else the name of its kind in ACP."""
+    """Return a tool's name for policies: the agent's own name, or the one of its ACP kind."""
     return known or _TOOLS.get(kind or "", kind or "other")
 
 
-def tool_input(raw: Any) -> dict[str, Any]:
-    """Return a call's input as an object."""
-    return raw if isinstance(raw, dict) else {} if raw is None else {"input": raw}
+def tool_input(tool: str, raw: Any) -> dict[str, Any]:
+    """Return a call's input as an object. Unreadable input makes the server ask a person."""
+    try:
+        return tool_input_of(tool, raw)
+    except UnreadableInput:
+        return {"input": raw}
 
 
 def with_locations(kind: str | None, given: dict[str, Any], locations: Iterable[str]) -> dict[str, Any]:
-    """Return a call's input with the places that it changes, so that rules see them whatever the tool calls them."""
+    """Return a call's input with its changed locations, so that rules see them independently of the tool."""
     changed = list(locations) if kind in EDIT_KINDS else []
     known = given.get("paths")
     return given | {"paths": [*(known if isinstance(known, list) else []), *changed]} if changed else given
 
 
 def named_paths(given: dict[str, Any]) -> list[str]:
-    """List the paths that a tool call names in its input."""
+    """List the paths in a tool call's input."""
     values = (value for name in _PATHS for value in _listed(given.get(name)))
     return [value for value in values if isinstance(value, str) and value]
 

@@ -1,4 +1,4 @@
-"""Keeps `baton runner run` running for a person: by systemd or launchd, or as a plain process in the background where neither is."""
+"""Keeps `baton runner run` running: by systemd, launchd, or as a plain background process."""
 
 import contextlib
 import os
@@ -16,41 +16,36 @@ from baton.runner.home import Home
 
 UNIT = "baton-runner.service"
 LABEL = "dev.baton.runner"
-STOP_S = 330
-"""How long running jobs may take after a stop before the service manager kills the runner, in seconds."""
+STOP_S = 330  # time for running jobs after a stop before the service manager kills the runner, in seconds
 _BEGIN_S = 20.0
 _LARGEST_LOG = 1 << 20
 _PASSED = ("PATH", "BATON_URL", "BATON_USER", "BATON_CA_FILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "LANG")
-"""What a service manager passes on of the environment in which the service was installed."""
+"""Variables copied from the installing environment to the service."""
 
 
 class ServiceError(Exception):
-    """The service manager refused; the text is its own."""
+    """The service manager failed. The message is its own."""
 
 
 class Service(Protocol):
-    """One way to keep the runner running.
-
-    Attributes:
-        name: The way, in a word for people.
-    """
+    """One way to keep the runner running. `name` is its display name."""
 
     name: str
 
     def install(self) -> str:
-        """Register the runner to start with the session; return what was written, or why nothing was."""
+        """Register the runner to start with the session. Describe the result."""
 
     def uninstall(self) -> None:
-        """Stop the runner and take everything back."""
+        """Stop the runner and undo the installation."""
 
     def is_installed(self) -> bool:
-        """Return whether `install` was done."""
+        """Return whether it is installed."""
 
     def start(self) -> None:
-        """Start the runner if it does not run. Raise ServiceError."""
+        """Start the runner unless it runs. Raise ServiceError."""
 
     def stop(self) -> None:
-        """Ask the runner to end; its jobs may end first. Raise ServiceError."""
+        """Ask the runner to end after its jobs. Raise ServiceError."""
 
 
 class Systemd:
@@ -75,7 +70,7 @@ class Systemd:
             *passed,
             "Restart=on-failure",
             "RestartSec=10",
-            # Only the runner gets SIGTERM: its agents are ended by it, after they had time.
+            # Only the runner gets SIGTERM: it ends its agents after a grace period.
             "KillMode=mixed",
             f"TimeoutStopSec={STOP_S}",
             f"StandardOutput=append:{log}",
@@ -97,7 +92,7 @@ class Systemd:
         self._systemctl("daemon-reload")
 
     def is_installed(self) -> bool:
-        """Return whether the unit is there."""
+        """Return whether the unit exists."""
         return self._unit.exists()
 
     def start(self) -> None:
@@ -106,7 +101,7 @@ class Systemd:
         self._systemctl("start", UNIT)
 
     def stop(self) -> None:
-        """Stop the unit; the command returns at once, the runner ends when its jobs have."""
+        """Stop the unit without waiting. The runner ends after its jobs."""
         self._systemctl("stop", "--no-block", UNIT)
 
     def _systemctl(self, *arguments: str) -> None:
@@ -146,21 +141,21 @@ class Launchd:
         self._plist.unlink(missing_ok=True)
 
     def is_installed(self) -> bool:
-        """Return whether the property list is there."""
+        """Return whether the property list exists."""
         return self._plist.exists()
 
     def start(self) -> None:
-        """Load the agent, which starts it."""
+        """Load the agent. This starts it."""
         rotate(self._home)
         _run(("launchctl", "bootstrap", f"gui/{os.getuid()}", str(self._plist)), self._env)
 
     def stop(self) -> None:
-        """Unload the agent, which ends it; it comes back with the next login, or by `start`."""
+        """Unload and end the agent until the next login or `start`."""
         _run(("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}"), self._env)
 
 
 class Background:
-    """A plain process: it does not outlive a restart of the machine, and nobody starts it again if it dies."""
+    """A plain process: nobody restarts it after a crash or a reboot."""
 
     name = "a background process"
 
@@ -168,10 +163,10 @@ class Background:
         self._command, self._home, self._env = command, home, env
 
     def install(self) -> str:
-        """Do nothing but say so: there is no service manager."""
+        """Only explain that there is no service manager."""
         return (
-            "there is neither systemd nor launchd for you here: the runner is a plain process in the background,"
-            " which is not started again by itself"
+            "neither systemd nor launchd is available: the runner is a plain background process"
+            ", without automatic restarts"
         )
 
     def uninstall(self) -> None:
@@ -179,7 +174,7 @@ class Background:
         self.stop()
 
     def is_installed(self) -> bool:
-        """Return False: there is nothing that could be installed."""
+        """Return False: nothing can be installed."""
         return False
 
     def start(self) -> None:
@@ -187,11 +182,11 @@ class Background:
         if self._home.running_pid():
             return
         rotate(self._home)
-        # A shell starts it and ends, so that it is nobody's child whose end somebody would have to collect.
+        # A short-lived shell starts it, so that no process must reap it.
         line = 'log=$1; shift; "$@" </dev/null >>"$log" 2>&1 & echo $!'
         done = subprocess.run(
             ("/bin/sh", "-c", line, "sh", str(log_of(self._home)), *self._command),
-            cwd=self._home.folder, env=dict(self._env), start_new_session=True, stdout=subprocess.PIPE, check=True,
+            cwd=self._home.folder, env=dict(self._env), start_new_session=True, stdout=subprocess.PIPE, check=True
         )  # fmt: skip
         pid, end = int(done.stdout), time.monotonic() + _BEGIN_S
         while self._home.running_pid() != pid and time.monotonic() < end:
@@ -202,19 +197,19 @@ class Background:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Send SIGTERM to the process that runs."""
+        """Send SIGTERM to the running process."""
         if pid := self._home.running_pid():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
 
 def service(command: Sequence[str], home: Home, env: Mapping[str, str]) -> Service:
-    """Return the way that this machine has to keep a runner running."""
+    """Return this machine's way to keep a runner running."""
     path = env.get("PATH")
     if sys.platform == "darwin" and shutil.which("launchctl", path=path):
         return Launchd(command, home, env)
     if shutil.which("systemctl", path=path):
-        with contextlib.suppress(ServiceError):  # in a container there is often the program but nobody who answers it
+        with contextlib.suppress(ServiceError):  # containers often have the program but no service
             _run(("systemctl", "--user", "show-environment"), env)
             return Systemd(command, home, env)
     return Background(command, home, env)
@@ -226,7 +221,7 @@ def log_of(home: Home) -> Path:
 
 
 def last_lines(home: Home, count: int) -> str:
-    """Return the end of the log, "" if there is none."""
+    """Return the last lines of the log, or ""."""
     try:
         with log_of(home).open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _LARGEST_LOG, 0))
@@ -237,7 +232,7 @@ def last_lines(home: Home, count: int) -> str:
 
 
 def rotate(home: Home) -> None:
-    """Begin a new log if it is long; the one before is kept."""
+    """Start a new log if it is long. Keep the previous one."""
     log = log_of(home)
     if log.exists() and log.stat().st_size > _LARGEST_LOG:
         log.replace(log.with_suffix(".log.1"))
@@ -255,6 +250,6 @@ def _run(command: Sequence[str], env: Mapping[str, str]) -> None:
 
 
 def _quoted(text: str) -> str:
-    """Return a word as systemd.syntax(7) reads it; `%` and `$` stand for themselves."""
+    """Quote a word for systemd.syntax(7), with literal `%` and `$`."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"'

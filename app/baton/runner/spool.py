@@ -1,7 +1,7 @@
-"""A job's events on disk, from before they are sent until the server has the end.
+"""A job's events on disk, until the server has the end.
 
-One file for each attempt, in lines of JSON: first the lease, then the events, last the end. A line that a crash cut
-short was never sent, and is ignored.
+One file per attempt, as JSON lines: the lease, the events, the end. A line truncated by a crash was never sent, and is
+ignored.
 """
 
 import contextlib
@@ -16,20 +16,14 @@ import msgspec
 from baton.runner.wire import Event, JobEnd
 
 BATCH = 200
-BATCH_BYTES = 256 * 1024
-"""Size at which a batch is full, in bytes of JSON; one event has at most about half of it (`updates.fitting`)."""
+BATCH_BYTES = 256 * 1024  # maximum bytes of JSON per batch; one event has about half (`updates.fitting`)
 _LEASE = ("job", "attempt", "token")
-_READ = 1 << 20
-"""How much is read at once, in bytes; more if a line is longer."""
+_READ = 1 << 20  # bytes read at once; more for longer lines
 _END = b'{"finish":'
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Events that follow each other, as JSON, and the end if it comes after them and all of it fits.
-
-    Attributes:
-        first: The number of the first event, or the one that would come next if there are only an end and no events.
-    """
+class SpoolBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Consecutive events as JSON from number `first` on, and the end if it follows and fits."""
 
     first: int
     events: Sequence[msgspec.Raw] = ()
@@ -37,20 +31,19 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last(self) -> int:
-        """Return the number of the last event, `first - 1` if there is none."""
+        """The number of the last event, or `first - 1`."""
         return self.first + len(self.events) - 1
 
-    def after(self, seq: int) -> "Batch":
-        """Return what is left of the batch behind a number."""
+    def after(self, seq: int) -> "SpoolBatch":
+        """Return the rest of the batch after a number."""
         skipped = max(seq + 1 - self.first, 0)
-        return Batch(first=self.first + skipped, events=self.events[skipped:], ended=self.ended) if skipped else self
+        return (
+            SpoolBatch(first=self.first + skipped, events=self.events[skipped:], ended=self.ended) if skipped else self
+        )
 
 
-class Spool:
-    """The file of one attempt; only its owner can read it. It is made with the first events, or at the first `add` of none.
-
-    Lines are numbered: after the lease comes event 1. `add` and `read` may be called from different threads.
-    """
+class AttemptSpool:
+    """The private file of one attempt, for different threads. Line 1 is the first event."""
 
     def __init__(self, folder: Path, job: str, attempt: int, token: str) -> None:
         self.path = folder / f"{job}.{attempt}.jsonl"
@@ -62,8 +55,8 @@ class Spool:
         self._writing = threading.Lock()
 
     @classmethod
-    def open(cls, path: Path) -> "Spool | None":
-        """Open the file that an earlier run left, None if it has no lease."""
+    def open(cls, path: Path) -> "AttemptSpool | None":
+        """Open the file of an earlier run, or return None without a lease."""
         with contextlib.suppress(OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError):
             with path.open("rb") as file:
                 header = file.readline()
@@ -77,15 +70,9 @@ class Spool:
         return None
 
     def add(self, events: Sequence[bytes], ended: JobEnd | None = None) -> None:
-        """Append events in JSON, and the end; when this returns they are on the disk.
-
-        Raises:
-            OSError: If the disk does not take them, because it is full or broken. The same may be added again later.
-        """
+        """Append events and the end, and sync them to disk. Raise OSError if it is full or broken; retry later."""
         lines = [*events, *([msgspec.json.encode({"finish": ended})] if ended else [])]
-        with (
-            self._writing
-        ):  # or the file could be closed, and its number given to another one, while this thread writes
+        with self._writing:  # otherwise the file could be closed, and its descriptor reused, during the write
             if not self._closed:
                 self._add(lines)
 
@@ -109,7 +96,7 @@ class Spool:
                 finally:
                     os.close(folder)
         except OSError:
-            # A half line would hide what is written after it.
+            # A partial line would hide later ones.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._size)
             if is_new:
@@ -118,8 +105,8 @@ class Spool:
             raise
         self._size = size
 
-    def read(self) -> Batch:
-        """Read the next events from the disk, and the end if it comes right after them; the same again until `passed`."""
+    def read(self) -> SpoolBatch:
+        """Read the next events, and the end if it follows. Repeats until `passed`."""
         events: list[msgspec.Raw] = []
         size, data, wanted = 0, b"", _READ
         while True:
@@ -127,25 +114,25 @@ class Spool:
             data = os.pread(self._file, min(wanted, left), self._read_to) if left else b""
             if b"\n" in data or len(data) < wanted:
                 break
-            wanted *= 2  # one line is longer than all that was read
+            wanted *= 2  # one line is longer than all bytes read
         for line in data.split(b"\n")[:-1]:
             if line.startswith(_END):
                 ended = msgspec.Raw(line[len(_END) : -1])
-                return Batch(first=self._next_seq, events=events, ended=ended)
+                return SpoolBatch(first=self._next_seq, events=events, ended=ended)
             size += len(line)
             if events and (len(events) == BATCH or size > BATCH_BYTES):
                 break
             events.append(msgspec.Raw(line))
-        return Batch(first=self._next_seq, events=events)
+        return SpoolBatch(first=self._next_seq, events=events)
 
-    def passed(self, batch: Batch, seq: int) -> None:
-        """Go on behind an event of the batch that was read: the server has everything up to it."""
+    def passed(self, batch: SpoolBatch, seq: int) -> None:
+        """Advance past an event of the read batch, once the server has it."""
         for event in batch.events[: max(seq + 1 - batch.first, 0)]:
             self._read_to += len(memoryview(event)) + 1
             self._next_seq += 1
 
     def close(self) -> None:
-        """Close the file and keep it, for the next run."""
+        """Close and keep the file, for the next run."""
         with self._writing:
             self._closed, self._size = True, 0
             if self._file >= 0:
@@ -153,7 +140,7 @@ class Spool:
                 self._file = -1
 
     def remove(self) -> None:
-        """Remove the file: the server has everything, or refuses it."""
+        """Delete the file: the server has everything, or refuses it."""
         self.close()
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
@@ -164,13 +151,13 @@ def event_line(seq: int, kind: str, body: dict[str, Any]) -> bytes:
     return msgspec.json.encode(Event(seq, kind, body))
 
 
-def read_spools(folder: Path) -> list[tuple[Path, Spool | None]]:
-    """Open the files of an earlier run; a file without a lease is returned as None."""
-    return [(path, Spool.open(path)) for path in sorted(folder.glob("*.jsonl"))] if folder.is_dir() else []
+def read_spools(folder: Path) -> list[tuple[Path, AttemptSpool | None]]:
+    """Open the files of an earlier run. A file without a lease is returned as None."""
+    return [(path, AttemptSpool.open(path)) for path in sorted(folder.glob("*.jsonl"))] if folder.is_dir() else []
 
 
 def _whole_lines(file: int, start: int) -> int:
-    """Return where the last line ends before which all lines are whole and readable."""
+    """Return the end of the last line up to which all lines are complete and readable."""
     end, rest, at = start, b"", start
     while data := os.pread(file, _READ, at):
         at += len(data)

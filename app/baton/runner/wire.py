@@ -1,4 +1,4 @@
-"""The messages between runner and server (decision 0010), and the HTTP client that sends them."""
+"""The messages between runner and server (decision 0010), and their HTTP client."""
 
 import ssl
 from typing import Annotated, Any, Literal, TypeVar
@@ -10,12 +10,11 @@ import msgspec
 from baton.shared.client_tls import client_tls, no_tls
 from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
 
-WAIT_S = 20
-"""Longest poll, in seconds."""
+WAIT_S = 20  # timeout of a poll, in seconds
 _TIMEOUT_S = 15.0
 _LIMITS = httpx2.Limits(max_connections=None)
 _UNKNOWN, _STALE, _LEAST_RETRIED = 401, 409, 500
-_STRANGE = "something that is not an answer of Baton"
+_STRANGE = "an invalid answer"
 _RETRIED = {408, 425, 429}
 
 T = TypeVar("T")
@@ -23,36 +22,33 @@ JobId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$")]
 
 
 class ServerAway(Exception):
-    """The server did not answer, or cannot now; the same may be sent again later."""
+    """The server did not answer, or cannot now. Retry later."""
 
 
-class LeaseLost(Exception):
+class LeaseRevoked(Exception):
     """The runner no longer holds the job's lease."""
 
 
-class Refused(Exception):
-    """The server refuses this, however often it is sent."""
+class RequestRefused(Exception):
+    """The server permanently refuses this."""
 
 
 class AgentTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is given of a job; empty fields are the agent's own choice. `thinking_budget` is in tokens.
-
-    `recap` is a summary of the thread, for an agent that cannot resume `agent_session`.
-    """
+    """A job's input for an agent. Empty fields are the agent's choice. `recap` replaces a lost `agent_session`."""
 
     prompt: str
     system_prompt: str = ""
     model: str = ""
     agent_session: str = ""
     recap: str = ""
-    thinking_budget: int | None = None
+    thinking_budget: int | None = None  # in tokens
 
 
-class Lease(AgentTask, frozen=True, kw_only=True):
-    """A job to run: what, in which workspace, for how many seconds, and the token that proves the right to it.
+class LeasedTask(AgentTask, frozen=True, kw_only=True):
+    """A leased job, with its token. Timeouts are in seconds.
 
-    The agent may show nothing for `inactivity_timeout_s`, 0 for no limit. `thread` is `continue`, `fresh` or the id of the
-    job whose agent is `agent_session`. `agent_token` is for the agent: it may ask Baton with it, and read this job.
+    `inactivity_timeout_s` 0 means no limit. `thread` is `continue`, `fresh` or the id of the job with `agent_session`.
+    `agent_token` lets the agent call Baton and read this job.
     """
 
     job: JobId
@@ -70,8 +66,8 @@ class Lease(AgentTask, frozen=True, kw_only=True):
     traceparent: str = ""
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server wants done with a job; repeated until its id is acknowledged."""
+class JobCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A server's command for a job, repeated until acknowledged."""
 
     id: str
     job: str
@@ -80,16 +76,16 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, Any] = {}
 
 
-class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class PollReply(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a poll: jobs to start, commands, ids of lost jobs."""
 
-    jobs: list[Lease] = []
-    commands: list[Command] = []
+    jobs: list[LeasedTask] = []
+    commands: list[JobCommand] = []
     lost: list[str] = []
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One event of a job; `seq` counts from 1 within an attempt."""
+    """One event of a job. `seq` counts from 1 within an attempt."""
 
     seq: int
     type: str
@@ -97,7 +93,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class JobEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a job ended. `usage` has input_tokens, cached_tokens, output_tokens and, if known, cost_usd; `error` has code and detail."""
+    """The end of a job. `usage` has token counts and, if known, `cost_usd`; `error` has code and detail."""
 
     state: Literal["completed", "failed", "cancelled"]
     output: str = ""
@@ -105,14 +101,14 @@ class JobEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: dict[str, str] | None = None
 
 
-class ProgressReceipt(msgspec.Struct, frozen=True):
-    """The answer to events: the number up to which they are stored, and whether to cancel the job."""
+class ProgressReply(msgspec.Struct, frozen=True):
+    """The number of the last stored event, and whether to cancel the job."""
 
     accepted: int = 0
     cancel: bool = False
 
 
-class PermissionAnswer(msgspec.Struct, frozen=True):
+class PermissionReply(msgspec.Struct, frozen=True):
     """The answer to a permission request."""
 
     permission: str = ""
@@ -120,12 +116,12 @@ class PermissionAnswer(msgspec.Struct, frozen=True):
     reason: str | None = ""
 
 
-class TokenRefused(Refused):
-    """The token is unknown, expired or revoked; with a new one the same may be sent again."""
+class RunnerTokenRefused(RequestRefused):
+    """The token is unknown, expired or revoked. Retry with a new one."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the server is, and who the caller is."""
+    """The server's address, and the caller's identity."""
 
     url: str
     token: str = ""
@@ -133,8 +129,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     ca_file: str = ""
 
 
-class Server:
-    """The server, as one runner sees it."""
+class ServerConnection:
+    """One runner's connection to the server."""
 
     def __init__(self, link: Link, runner_id: str) -> None:
         headers = {"Baton-User": link.user} if link.user else {}
@@ -153,18 +149,18 @@ class Server:
         )
         self._base = f"/runners/{runner_id}"
 
-    async def poll(self, body: dict[str, Any]) -> PollAnswer:
-        """Send what runs here, and receive what to do; waits up to the body's `wait_s` seconds."""
+    async def poll(self, body: dict[str, Any]) -> PollReply:
+        """Report the running jobs and receive instructions, within the body's `wait_s` seconds."""
         content = await self._post(f"{self._base}/poll", body, limit_s=float(body["wait_s"]) + _TIMEOUT_S)
-        return self._read(content, PollAnswer)
+        return self._read(content, PollReply)
 
-    async def post(self, job: str, body: dict[str, Any]) -> ProgressReceipt:
+    async def post(self, job: str, body: dict[str, Any]) -> ProgressReply:
         """Send events, and the end with the last of them."""
-        return self._read(await self._post(f"{self._base}/jobs/{job}/events", body), ProgressReceipt)
+        return self._read(await self._post(f"{self._base}/jobs/{job}/events", body), ProgressReply)
 
-    async def ask(self, job: str, body: dict[str, Any]) -> PermissionAnswer:
-        """Ask whether the agent may do something."""
-        return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), PermissionAnswer)
+    async def ask(self, job: str, body: dict[str, Any]) -> PermissionReply:
+        """Request permission for an agent's call."""
+        return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), PermissionReply)
 
     async def report(self, job: str, action: str, body: dict[str, Any]) -> None:
         """Report the outcome of an action on a job's result."""
@@ -177,7 +173,7 @@ class Server:
             await self._over_socket.aclose()
 
     def _way(self) -> httpx2.AsyncClient:
-        """Return the client for the server's socket for people if it listens there: a runner may start before its server."""
+        """Return the client for the socket for people, once it listens: a server may start after its runner."""
         if self._over_socket is None and self._socket is not None and is_person_socket(self._socket):
             self._over_socket = httpx2.AsyncClient(
                 base_url="http://localhost",
@@ -193,7 +189,7 @@ class Server:
             response = await self._way().post(path, content=content, headers=headers, timeout=limit_s)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             if isinstance(error, httpx2.ConnectError) and self._over_socket is not None:
-                await self._over_socket.aclose()  # looked for anew: another server may have come
+                await self._over_socket.aclose()  # look again: another server may listen there
                 self._over_socket = None
             raise ServerAway(f"no server answers at `{self.url}` ({error or type(error).__name__})") from None
         if response.is_success:
@@ -202,7 +198,7 @@ class Server:
         message = f"`{path}` answered {status}: {problem or _STRANGE}"
         if not problem or status >= _LEAST_RETRIED or status in _RETRIED:
             raise ServerAway(message)
-        raise {_STALE: LeaseLost, _UNKNOWN: TokenRefused}.get(status, Refused)(message)
+        raise {_STALE: LeaseRevoked, _UNKNOWN: RunnerTokenRefused}.get(status, RequestRefused)(message)
 
     def _read(self, content: bytes, kind: type[T]) -> T:
         try:
@@ -212,7 +208,7 @@ class Server:
 
 
 def _problem(response: httpx2.Response) -> str:
-    """Return the server's own words, "" if a proxy or a stranger answered in its place."""
+    """Return the server's message, or "" for a response of a proxy or another server."""
     try:
         problem = response.json()
         return f"{problem['detail']} ({problem['code']})"

@@ -5,9 +5,9 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Depends
 
-from baton.clients.session_projects import SessionProjects
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.features import of
+from baton.machines.session_projects import SessionProjects
 from baton.people.callers import ArrivedAt, CallerOf
 from baton.people.rate_limits import WORK
 from baton.spawn.bodies import SpawnBody, SpawnModel, spawn_request
@@ -29,11 +29,11 @@ async def spawn(
     arrived: ArrivedAt,
     body: SpawnBody,
 ) -> SpawnModel:
-    """Judge the start of an agent and answer with its plan; with `execute: run` the plan becomes a job.
+    """Judge the start of an agent and return its plan; with `execute: run` the plan becomes a job.
 
-    The checks, in this order, refuse with the code `unknown_agent`, `missing_metadata` (422), `tool_not_allowed`, `hierarchy` (403),
-    and in a task graph `already_spawned`, `wrong_wave`, `parallel_window` (409): the problem says what was `given`
-    and what is `allowed`.
+    The checks, in this order, refuse with the code `unknown_agent`, `missing_metadata` (422), `tool_not_allowed`,
+    `hierarchy` (403), and in a task graph `already_spawned`, `wrong_wave`, `parallel_window` (409). The problem
+    contains the `given` and the `allowed` values.
     """
     graph_id, task = body.graph_id or "", body.task or ""
     if bool(graph_id) != bool(task):
@@ -47,4 +47,4 @@ async def spawn(
         if pin is not None:
             request = msgspec.structs.replace(request, project=pin.project)
         spawned = await spawns.spawn(caller.principal, request)
-    return SpawnModel.of(spawned, graph_id)
+    return SpawnModel.build(spawned, graph_id)

@@ -1,17 +1,16 @@
-"""The HTTP models of starts: what a request may say, and how a start is shown."""
+"""The HTTP models of starts: request and response."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
+from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.arguments import JobArgumentsBody, MaybeModel, arguments_of
-from baton.delegate.jobs.bodies import WaitingModel
-from baton.engine.agents.judge import Spawn
 from baton.kernel.base.caller import Caller
-from baton.kernel.http.body_fields import BLANK_FOR_NULL, MaybeText, Text
-from baton.spawn.jobs import SpawnRequest
-from baton.spawn.service import SpawnResult
+from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, MaybeText, Shown, Text
+from baton.rules.agents.judge import Spawn
+from baton.spawn.service import SpawnRequest, SpawnResult
 
 LongText = Annotated[str, Field(max_length=10_000)]
 Prompt = Annotated[str, Field(max_length=131_072)]
@@ -25,14 +24,14 @@ MaybeTokens = Annotated[Annotated[int, Field(ge=0, le=200_000)] | None, AfterVal
 
 PURPOSE: dict[str, Any] = {
     "spawning_agent": "stravinsky",
-    "delegation_reason": "a search that a cheap model does as well",
+    "delegation_reason": "a search for a cheap model",
     "expected_outcome": "a list of files",
     "required_tools": ["Read", "Grep"],
 }
 
 
 class SpawnFields(JobArgumentsBody):
-    """The fields of every start; with `execute: plan` nothing runs, and the arguments of its job are only checked."""
+    """The fields of every start; with `execute: plan` nothing runs, and the job arguments are only checked."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,10 +44,10 @@ class SpawnFields(JobArgumentsBody):
     delegation_reason: MaybeLongText = Field("", description="Required of an orchestrator, like the next two.")
     expected_outcome: MaybeLongText = ""
     required_tools: MaybeTools = Field([])
-    model: MaybeModel = Field("", description="Replaces the model that the roster gives the client.")
+    model: MaybeModel = Field("", description="Replaces the model of the roster.")
     thinking_budget: MaybeTokens = Field(0, description="In tokens; 0 for the client's own.")
     session_id: Text = ""
-    project: Text = Field(
+    project: Annotated[Text, PROJECT] = Field(
         "",
         description="The project whose policies apply; the header `Baton-Project` when absent. With a `session_id`, that of the session.",
     )
@@ -77,7 +76,7 @@ class SpawnBody(SpawnFields):
 
 
 class WrapperModel(BaseModel):
-    """The tool that a thin wrapper calls at once, with the call's fixed arguments."""
+    """The first tool call of a thin wrapper, with its fixed arguments."""
 
     target: str
     call: str | None = None
@@ -86,7 +85,7 @@ class WrapperModel(BaseModel):
 
 
 class AcpModel(BaseModel):
-    """Session parameters for an agent that is driven over the Agent Client Protocol (ACP)."""
+    """Session parameters for an agent controlled over the Agent Client Protocol (ACP)."""
 
     provider: str
     model: str | None = None
@@ -94,21 +93,21 @@ class AcpModel(BaseModel):
 
 
 class JobStateModel(BaseModel):
-    """The job that runs the agent; `waiting` is absent unless it waits in its queue."""
+    """The job running the agent; `waiting` is absent unless it waits in its queue."""
 
     id: str
     state: str
-    waiting: WaitingModel | None = None
+    waiting: Shown[Waiting] | None = None
 
     @classmethod
-    def of(cls, result: SpawnResult) -> "JobStateModel":
-        """Return the job of a start as the API shows it."""
-        waiting = result.waiting and WaitingModel.model_validate(result.waiting, from_attributes=True)
+    def build(cls, result: SpawnResult) -> "JobStateModel":
+        """Return a start's job in its API form."""
+        waiting = result.waiting and result.waiting
         return cls(id=result.job_id, state=result.job_state, waiting=waiting)
 
 
 class SpawnModel(BaseModel):
-    """How the agent is started: `argv` with `stdin` on standard input and `env` added to the environment, or over ACP."""
+    """The start of the agent: `argv` with `stdin` on standard input and `env` added to the environment, or over ACP."""
 
     agent_type: str
     roster: str
@@ -121,7 +120,7 @@ class SpawnModel(BaseModel):
     tier: str | None = Field(None, description="CHEAP, MEDIUM or EXPENSIVE.")
     colour: str | None = Field(None, description="The tier's colour: green, blue or purple.")
     thinking_budget: int | None = None
-    tools: list[str] | None = Field(None, description="The tools that the agent may use; absent for all.")
+    tools: list[str] | None = Field(None, description="The agent's tools; absent for all.")
     delegation: WrapperModel | None = None
     instruction: str | None = Field(None, description="What its system prompt says about delegating.")
     system_prompt: str
@@ -129,7 +128,7 @@ class SpawnModel(BaseModel):
     stdin: str
     env: dict[str, str]
     acp: AcpModel
-    notes: list[str] = Field(description="What could not be checked, and why.")
+    notes: list[str] = Field(description="Skipped checks, with reasons.")
     graph_id: str | None = None
     task: str | None = None
     violation: str | None = Field(
@@ -138,8 +137,8 @@ class SpawnModel(BaseModel):
     job: JobStateModel | None = None
 
     @classmethod
-    def of(cls, result: SpawnResult, graph_id: str = "") -> "SpawnModel":
-        """Return a start as the API shows it."""
+    def build(cls, result: SpawnResult, graph_id: str = "") -> "SpawnModel":
+        """Return a start in its API form."""
         plan = result.plan
         delegation = plan.delegation
         return cls(
@@ -171,12 +170,12 @@ class SpawnModel(BaseModel):
             graph_id=graph_id or None,
             task=result.task or None,
             violation=result.violation or None,
-            job=JobStateModel.of(result) if result.job_id else None,
+            job=JobStateModel.build(result) if result.job_id else None,
         )
 
 
 def spawn_request(caller: Caller, fields: Mapping[str, Any], *, in_graph: bool) -> SpawnRequest:
-    """Return the request of a body's fields; for a graph's task the project is left to the graph."""
+    """Return the request of a body's fields; a graph's task takes the project from its graph."""
     own = {name: fields[name] for name in Spawn.__struct_fields__ if name in fields}
     own["required_tools"] = tuple(own.get("required_tools", ()))
     return SpawnRequest(

@@ -1,15 +1,14 @@
-"""Builds spawning: who may start which agent, and task graphs."""
+"""Builds spawning: permitted starts of agents, and task graphs."""
 
 import msgspec
 
-from baton.clients.inventories import Inventories
 from baton.delegate.jobs.service import Jobs
 from baton.kernel.kernel import Kernel
+from baton.machines.inventories import Inventories
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.spawn.graphs.service import Graphs
 from baton.spawn.graphs.starts import GraphSpawns
-from baton.spawn.jobs import SpawnJobs
 from baton.spawn.service import Spawns
 
 
@@ -22,11 +21,10 @@ class SpawnFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(kernel: Kernel, *, users: Users, policies: Policies, jobs: Jobs, inventories: Inventories) -> SpawnFeature:
-    """Build the services; every job that ends also ends its task in its graph."""
-    runs = SpawnJobs(jobs)
-    spawns = Spawns(policies, runs, inventories)
+    """Build the services; the end of a job also ends its task in the graph."""
+    spawns = Spawns(policies, jobs, inventories)
     graphs = Graphs(kernel.database, spawns, users)
     jobs.on_end(graphs.job_ended)
-    graph_spawns = GraphSpawns(kernel.database, graphs, spawns, runs, organisation=kernel.organisation)
+    graph_spawns = GraphSpawns(kernel.database, graphs, spawns, jobs, organisation=kernel.organisation)
     kernel.run(graph_spawns.run)
     return SpawnFeature(spawns=spawns, graphs=graphs, graph_spawns=graph_spawns)

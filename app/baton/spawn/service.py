@@ -1,26 +1,79 @@
-"""Starts agents: judges a request by the caller's rosters, plans the start, and submits its job if it is to run.
+"""Starts agents: judges a request by the caller's rosters, plans the start, and submits its job if requested.
 
-Task graphs, which add when a task may start, are in `spawn.graphs`.
+`spawn.graphs` adds the start times of task graphs.
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid4
 
-from baton.clients.inventories import PROVIDER, Inventories
+from baton.delegate.core.job import Job, JobArguments, JobSpec
 from baton.delegate.core.waiting import Waiting
-from baton.engine.agents.judge import Refusal, RefusalCode, judge
-from baton.engine.agents.plan import Plan
-from baton.engine.agents.rosters import Rosters
-from baton.engine.call.principal import Principal
+from baton.delegate.jobs.service import Jobs
 from baton.kernel.base.errors import FieldError, Invalid, ParallelExecutionError, SpawnRefused
-from baton.people.permissions import require
+from baton.machines.inventories import PROVIDER, Inventories
+from baton.people.users import require
 from baton.policies.in_force import Policies
-from baton.spawn.jobs import SpawnJobs, SpawnRequest
+from baton.rules.agents.judge import Refusal, RefusalCode, Spawn, judge
+from baton.rules.agents.plan import Plan
+from baton.rules.agents.rosters import Rosters
+from baton.rules.call.call import Principal
+
+# Turns a planned start into a job for one of its owner's runners.
+
+Execute = Literal["plan", "run"]
+
+
+class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to start an agent. `roster` names one roster, "" the team's list; without `execute` nothing runs.
+
+    `arguments` are its job's; the model is the plan's.
+    """
+
+    spawn: Spawn
+    execute: Execute | None = None
+    session_id: str = ""
+    project: str = ""
+    arguments: JobArguments = JobArguments()
+    roster: str = ""
+
+
+async def start_job(
+    jobs: Jobs,
+    principal: Principal,
+    request: SpawnRequest,
+    plan: Plan,
+    *,
+    connection: AsyncConnection | None = None,
+    graph_task: tuple[str, str] = ("", ""),
+) -> Job:
+    """Submit the job of a plan; `graph_task` is the graph's id and the task's name. Raises like `Jobs.submit`.
+
+    With a `connection` the job is made in the caller's transaction; the caller awaits `Jobs.announce` after its commit.
+    """
+    graph_id, task = graph_task
+    spec = JobSpec(
+        **(msgspec.structs.asdict(request.arguments) | {"model": plan.cli_model}),
+        prompt=plan.stdin,
+        provider=plan.acp.provider,
+        description=request.spawn.description,
+        session_id=request.session_id,
+        project=request.project,
+        graph_id=graph_id,
+        task=task,
+        agent_type=plan.agent,
+        tier=plan.tier,
+        system_prompt=plan.system_prompt,
+        thinking_budget=plan.thinking_budget or None,
+    )
+    return await jobs.submit(principal, spec, connection=connection)
+
 
 _PATIENCE_S = 5.0
-"""How long a start waits until the caller's policies are combined, in seconds; a tool call does not wait."""
+"""Timeout of a start for combining the caller's policies, in seconds; a tool call does not wait."""
 _STATUS: Mapping[RefusalCode, int] = {
     "already_spawned": 409,
     "conflict": 409,
@@ -34,9 +87,9 @@ _STATUS: Mapping[RefusalCode, int] = {
 
 
 class SpawnResult(msgspec.Struct, frozen=True, kw_only=True):
-    """An allowed start: its plan, the job that runs it, if any, and the rule of the waves that it broke, "" for none.
+    """An allowed start: its plan, its job, if any, and the broken rule of the waves, or "".
 
-    `waiting` says why the job waits in its queue, None if a runner may take it at once.
+    `waiting` is the job's reason to wait in its queue, None if a runner may take it at once.
     """
 
     plan: Plan
@@ -50,7 +103,7 @@ class SpawnResult(msgspec.Struct, frozen=True, kw_only=True):
 class Spawns:
     """Judges, plans and submits starts."""
 
-    def __init__(self, policies: Policies, jobs: SpawnJobs, inventories: Inventories) -> None:
+    def __init__(self, policies: Policies, jobs: Jobs, inventories: Inventories) -> None:
         self._policies = policies
         self._inventories = inventories
         self._jobs = jobs
@@ -60,15 +113,15 @@ class Spawns:
 
         Raises:
             Forbidden: If the role may not start agents.
-            Invalid: If there is no such roster.
+            Invalid: If the roster is unknown.
             SpawnRefused: If the rosters forbid the start; nothing was started.
-            StoreUnavailable: If the database is away; nothing was started.
+            StoreUnavailable: If the database is unavailable; nothing was started.
         """
         require(principal, "spawns.make")
         plan = await self.judge(principal, request)
         if request.execute != "run":
             return SpawnResult(plan=plan)
-        job = await self._jobs.start(principal, request, plan)
+        job = await start_job(self._jobs, principal, request, plan)
         waiting = (await self._jobs.waiting([job])).get(job.id)
         return SpawnResult(plan=plan, job_id=job.id, job_state=job.state, waiting=waiting)
 
@@ -76,13 +129,13 @@ class Spawns:
         """Judge a start and return its plan.
 
         Raises:
-            Invalid: If there is no such roster.
+            Invalid: If the roster is unknown.
             SpawnRefused: If the rosters forbid the start.
         """
         spawn = request.spawn
         rosters = await self.rosters(principal, request.project, request.roster, spawn.agent_type, spawn.spawning_agent)
         agents, _ = await self._inventories.of_session(principal, request.session_id, PROVIDER, request.project)
-        own = agents.find(spawn.agent_type) if agents else None
+        own = agents.agent(spawn.agent_type) if agents else None
         found = judge(rosters, spawn, f"agent_{uuid4().hex}", own)
         if isinstance(found, Refusal):
             raise refusal_error(found)
@@ -91,16 +144,16 @@ class Spawns:
     async def rosters(
         self, principal: Principal, project: str, roster: str, agent: str = "", spawner: str = ""
     ) -> Rosters:
-        """Return the rosters that judge a start: one by name, or the team's list, and after it the others.
+        """Return the rosters for judging a start: one by name, or the team's list, then the others.
 
         Raises:
-            Invalid: If there is no roster of that name.
+            Invalid: If no roster has this name.
         """
         rosters = (await self._policies.prepare(principal, project, wait_s=_PATIENCE_S)).policies.rosters
         if not roster:
             return rosters.around(agent, spawner)
         if roster not in rosters.by_id:
-            raise Invalid("roster", f"is `{roster}`, which is not a roster", sorted(rosters.by_id))
+            raise Invalid("roster", f"is `{roster}`, an unknown roster", sorted(rosters.by_id))
         return rosters.alone(roster)
 
 

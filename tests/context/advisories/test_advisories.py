@@ -1,4 +1,4 @@
-"""Advisories: their golden lines, and what Redis keeps of them until a prompt reads them, once."""
+"""Advisories: their golden lines, and their storage in Redis until a prompt reads them once."""
 
 import asyncio
 
@@ -6,13 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.context.advisories.advisory import Advisory, line, rendered
-from baton.context.advisories.service import PromptAdvisories
-from baton.context.advisories.store import Advisories
-from baton.context.patterns.index import IndexedPattern, TeamIndex
-from baton.context.patterns.meanings import unpacked
-from baton.engine.call.principal import Principal
+from baton.context.advisories.service import Advisories, Advisory, PromptAdvisories, line, rendered
+from baton.context.patterns.index import IndexedPattern, TeamIndex, unpacked
 from baton.kernel.redis.client import Redis
+from baton.rules.call.call import Principal
 from tests.support.patterns import pattern
 
 ADA = Principal(team="web", user="ada")
@@ -107,7 +104,7 @@ async def test_the_last_one_keeps_fresh_what_is_not_stale_by_then(advisories, cl
 
 async def test_what_nobody_reads_is_removed_after_a_day(advisories, redis):
     await advisories.add(ADA, "s", [advisory()])
-    keys = await redis.call(b"KEYS", b"baton:advis*")
+    keys = await redis.call(b"KEYS", b"{baton}:advis*")
     assert len(keys) == 2
     for key in keys:
         assert 86_390 < await redis.call(b"TTL", key) <= 86_400
@@ -145,7 +142,7 @@ class InForce:
     def __init__(self, *ids):
         self.index = TeamIndex()
         for one in ids:
-            self.index.put(IndexedPattern.of(pattern(one)), unpacked(None))
+            self.index.put(IndexedPattern.build(pattern(one)), unpacked(None))
 
     def count(self, team):
         return len(self.index) if team == "web" else 0

@@ -1,4 +1,4 @@
-"""Which files and symbols a prompt is about: what it names, what it speaks of, and when it is about none."""
+"""Files and symbols relevant to a prompt: named ones, mentioned ones, and prompts without any."""
 
 import msgspec
 import pytest
@@ -53,32 +53,32 @@ INDEX = CodeIndex(FILES)
     ],
 )
 def test_what_a_prompt_names_comes_first(prompt, first):
-    assert [one.path for one in INDEX.find(prompt)][:1] == [first]
+    assert [one.path for one in INDEX.search(prompt)][:1] == [first]
 
 
 @pytest.mark.parametrize(
     "prompt", ["", "   ", "yes please", "add a new file", "save every model", "what is the weather?", "`" * 500]
 )
 def test_a_prompt_that_is_about_nothing_of_it_gets_nothing(prompt):
-    assert INDEX.find(prompt) == []
+    assert INDEX.search(prompt) == []
 
 
 def test_a_line_has_path_symbols_and_users():
-    (found,) = [one for one in INDEX.find("why is TaxTable slow?") if one.path == "src/tax/table.py"]
+    (found,) = [one for one in INDEX.search("why is TaxTable slow?") if one.path == "src/tax/table.py"]
     assert worded(found) == "- `src/tax/table.py`: class `TaxTable` (line 1); used in `src/cart.py`"
 
 
 def test_the_symbol_that_was_named_comes_before_its_neighbours():
-    assert INDEX.find("Cart.add_item")[0].symbols[0].name == "add_item"
+    assert INDEX.search("Cart.add_item")[0].symbols[0].name == "add_item"
 
 
 def test_tests_come_behind_the_code_unless_they_are_asked_for():
-    assert [one.path for one in INDEX.find("cart items cost too much")][:1] != ["tests/test_cart.py"]
-    assert "tests/test_cart.py" in [one.path for one in INDEX.find("which test has cart items cost?")]
+    assert [one.path for one in INDEX.search("cart items cost too much")][:1] != ["tests/test_cart.py"]
+    assert "tests/test_cart.py" in [one.path for one in INDEX.search("which test has cart items cost?")]
 
 
 def test_at_most_eight_files_are_named():
-    assert len(INDEX.find(" ".join(f"Model{n}" for n in range(40)))) == 8
+    assert len(INDEX.search(" ".join(f"Model{n}" for n in range(40)))) == 8
 
 
 def test_names_fall_into_their_words():
@@ -87,4 +87,4 @@ def test_names_fall_into_their_words():
 
 
 def test_an_empty_map_finds_nothing():
-    assert CodeIndex([]).find("src/cart.py Cart") == []
+    assert CodeIndex([]).search("src/cart.py Cart") == []

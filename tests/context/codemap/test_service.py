@@ -3,10 +3,10 @@
 import pytest
 
 from baton.context.codemap import service as module
-from baton.context.codemap.indexes import CodeIndexes
+from baton.context.codemap.index import CodeIndexes
 from baton.context.codemap.service import CodeMaps
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, StoreUnavailable
+from baton.rules.call.call import Principal
 from baton.shared.code_map import Outline, Symbol
 
 ANN = Principal(organisation="acme", team="t", user="ann", role="developer")
@@ -36,44 +36,44 @@ async def test_only_what_has_changed_is_wanted_and_what_is_gone_is_removed(maps)
     changed = Outline(path="src/cart.py", language="python")
     assert await maps.settle(ANN, "shop", digests(changed)) == ["src/cart.py"]
     await maps.put_files(ANN, "shop", [changed])
-    (found,) = await maps.find(ANN)
+    (found,) = await maps.list_maps(ANN)
     assert (found.project, found.files, found.symbols) == ("shop", 1, 0)
 
 
 async def test_nobody_sees_or_changes_another_one_s(maps, database):
     await maps.put_files(ANN, "shop", [CART])
-    assert await maps.find(BOB) == []
-    assert await CodeIndexes(database).find(BOB, "shop") is None
+    assert await maps.list_maps(BOB) == []
+    assert await CodeIndexes(database).get(BOB, "shop") is None
     with pytest.raises(NotFound, match="baton codemap show"):
         await maps.drop(BOB, "shop")
     await maps.put_files(BOB, "shop", [TAX])
-    assert (await CodeIndexes(database).find(ANN, "shop")).find("Cart")[0].path == "src/cart.py"
+    assert (await CodeIndexes(database).get(ANN, "shop")).search("Cart")[0].path == "src/cart.py"
     await maps.drop(ANN, "shop")
-    assert await maps.find(ANN) == []
-    assert len(await maps.find(BOB)) == 1
+    assert await maps.list_maps(ANN) == []
+    assert len(await maps.list_maps(BOB)) == 1
 
 
 async def test_an_index_is_read_again_when_its_map_has_changed(maps, database):
     indexes = CodeIndexes(database)
-    assert await indexes.find(ANN, "shop") is None
+    assert await indexes.get(ANN, "shop") is None
     await maps.put_files(ANN, "shop", [CART])
-    first = await indexes.find(ANN, "shop")
-    assert await indexes.find(ANN, "shop") is first
+    first = await indexes.get(ANN, "shop")
+    assert await indexes.get(ANN, "shop") is first
     await maps.put_files(ANN, "shop", [TAX])
-    second = await indexes.find(ANN, "shop")
+    second = await indexes.get(ANN, "shop")
     assert (first.size, second.size) == (2, 3)
-    assert second.find("Tax")[0].used_in == ("src/cart.py",)
+    assert second.search("Tax")[0].used_in == ("src/cart.py",)
     await maps.drop(ANN, "shop")
-    assert await indexes.find(ANN, "shop") is None
+    assert await indexes.get(ANN, "shop") is None
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"path": "../etc/passwd"}, "leaves the project"),
-        ({"path": "/etc/passwd"}, "leaves the project"),
-        ({"path": "a/../../b.py"}, "leaves the project"),
-        ({"path": "C:\\b.py"}, "leaves the project"),
+        ({"path": "../etc/passwd"}, "outside the project"),
+        ({"path": "/etc/passwd"}, "outside the project"),
+        ({"path": "a/../../b.py"}, "outside the project"),
+        ({"path": "C:\\b.py"}, "outside the project"),
         ({"path": "a\n## b.py"}, "visible names"),
         ({"symbols": (Symbol("a`b", "class", 1),)}, "visible names"),
         ({"symbols": (Symbol("a", "class", 1, "<system>"),)}, "visible names"),
@@ -84,7 +84,7 @@ async def test_an_index_is_read_again_when_its_map_has_changed(maps, database):
 async def test_what_could_not_be_shown_is_refused(maps, changed, said):
     with pytest.raises(Invalid, match=said):
         await maps.put_files(ANN, "shop", [Outline(**{"path": "a.py", "language": "python"} | changed)])
-    assert await maps.find(ANN) == []
+    assert await maps.list_maps(ANN) == []
 
 
 async def test_a_map_has_its_limits(maps, monkeypatch):
@@ -112,6 +112,6 @@ async def test_a_role_without_code_has_none(maps):
 
 async def test_without_a_database_it_says_so(no_database):
     maps = CodeMaps(no_database)
-    for call in (maps.put_files(ANN, "p", [CART]), maps.settle(ANN, "p", {}), maps.find(ANN), maps.drop(ANN, "p")):
+    for call in (maps.put_files(ANN, "p", [CART]), maps.settle(ANN, "p", {}), maps.list_maps(ANN), maps.drop(ANN, "p")):
         with pytest.raises(StoreUnavailable):
             await call

@@ -1,33 +1,32 @@
-"""The built-in evaluator: which patterns concern a file, and what violates them."""
+"""The built-in evaluator: a file's patterns, and their violations."""
 
 import pytest
 
-from baton.context.compliance.evaluator import applicable, judge
-from baton.context.compliance.languages import language_of
+from baton.context.compliance.evaluator import applicable, judge, language_of
 from baton.context.patterns.index import IndexedPattern
-from baton.context.patterns.pattern import Check
+from baton.context.patterns.pattern import PatternCheck
 from tests.support.patterns import pattern
 
 
 def indexed(*patterns):
-    return [IndexedPattern.of(one) for one in patterns]
+    return [IndexedPattern.build(one) for one in patterns]
 
 
 @pytest.mark.parametrize(
     ("check", "text", "whole", "violated"),
     [
-        (Check(forbidden=r"\beval\("), "x = eval(y)", False, True),
-        (Check(forbidden=r"\beval\("), "x = 1", False, False),
-        (Check(forbidden="é"), "caf\u00e9", False, True),
-        (Check(when=r"requests\.get\(", wanted="timeout="), "requests.get(u)", False, True),
-        (Check(when=r"requests\.get\(", wanted="timeout="), "requests.get(u, timeout=3)", False, False),
-        (Check(when=r"requests\.get\(", wanted="timeout="), "x = 1", True, None),
-        (Check(wanted="^# Copyright"), "x = 1", True, True),
-        (Check(wanted="^# Copyright"), "# Copyright", True, False),
-        (Check(wanted="^# Copyright"), "x = 1", False, None),
-        (Check(when="(?m)^def ", forbidden="print"), "print()", False, None),
-        (Check(when="(?m)^def ", forbidden="print"), "x\ndef f(): print()", False, True),
-        (Check(), "anything", True, None),
+        (PatternCheck(forbidden=r"\beval\("), "x = eval(y)", False, True),
+        (PatternCheck(forbidden=r"\beval\("), "x = 1", False, False),
+        (PatternCheck(forbidden="é"), "caf\u00e9", False, True),
+        (PatternCheck(when=r"requests\.get\(", wanted="timeout="), "requests.get(u)", False, True),
+        (PatternCheck(when=r"requests\.get\(", wanted="timeout="), "requests.get(u, timeout=3)", False, False),
+        (PatternCheck(when=r"requests\.get\(", wanted="timeout="), "x = 1", True, None),
+        (PatternCheck(wanted="^# Copyright"), "x = 1", True, True),
+        (PatternCheck(wanted="^# Copyright"), "# Copyright", True, False),
+        (PatternCheck(wanted="^# Copyright"), "x = 1", False, None),
+        (PatternCheck(when="(?m)^def ", forbidden="print"), "print()", False, None),
+        (PatternCheck(when="(?m)^def ", forbidden="print"), "x\ndef f(): print()", False, True),
+        (PatternCheck(), "anything", True, None),
     ],
 )
 def test_what_violates_a_check(check, text, whole, violated):

@@ -1,4 +1,4 @@
-"""Results of external evaluations that come over Redis: each becomes an advisory once, and nothing stops the rest."""
+"""Results of external evaluations over Redis: each becomes an advisory once, and none blocks the rest."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ import pytest
 
 from baton.context.compliance import service
 from baton.context.compliance.inbox import INBOX, ComplianceInbox
-from baton.events.payloads.context import ComplianceEvaluate
+from baton.events.payloads import ComplianceEvaluate
 from tests.context.compliance.test_service import Server
 
 

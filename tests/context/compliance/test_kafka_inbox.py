@@ -1,7 +1,7 @@
-"""Results of external evaluations that come over Kafka, on librdkafka's mock cluster over TCP. No real broker is tried.
+"""Results of external evaluations over Kafka, on librdkafka's mock cluster over TCP, not a real broker.
 
-Nor are two consumers at once: of two that join its group together, the mock cluster refuses the follower whose request
-comes after the leader's ("Invalid request"), and the group gets no assignment for the 45 s of a session.
+Two simultaneous consumers are not tested either: if they join their group together, the mock cluster refuses the
+follower's later request ("Invalid request"), and the group gets no assignment for the 45 s of a session.
 """
 
 import asyncio
@@ -14,12 +14,14 @@ import pytest
 from baton.context.compliance import kafka_inbox, service
 from baton.context.compliance.kafka_inbox import KafkaComplianceInbox
 from baton.events.sinks.kafka import client_settings
-from baton.events.topics import full_names
+from baton.events.topics import PREFIX, full_names
 from tests.context.compliance.test_inbox import request, result
 from tests.context.compliance.test_service import Server
 
+pytestmark = pytest.mark.slow("waits for a consumer")
+
 confluent_kafka = pytest.importorskip("confluent_kafka")
-TOPIC = full_names("onex", {})["compliance-evaluated"]
+TOPIC = full_names(PREFIX, {})["compliance-evaluated"]
 
 
 @pytest.fixture
@@ -111,7 +113,7 @@ async def test_results_wait_while_redis_is_away(server, monkeypatch):
     class Away:
         async def receive(self, correlation_id, violations):
             if away.pop(0):
-                raise service.StoreUnavailable("redis is away")
+                raise service.StoreUnavailable("redis is unavailable")
             taken.append(correlation_id)
 
     class Message:

@@ -1,27 +1,25 @@
-"""Edits that are held to patterns: what is said of them, once; what is bounded; what an external evaluator adds."""
+"""Edits checked against patterns: advisories once, limits, and an external evaluator's additions."""
 
 import asyncio
 
 import pytest
 
-from baton.context.advisories.service import PromptAdvisories
-from baton.context.advisories.store import Advisories
+from baton.context.advisories.service import Advisories, PromptAdvisories
 from baton.context.compliance import service
-from baton.context.compliance.service import Compliance, Violation
+from baton.context.compliance.service import Compliance, PatternViolation
 from baton.context.compliance.store import COOL_DOWN_S, ComplianceStore
-from baton.context.patterns.counts import PatternCounts
-from baton.context.patterns.pattern import Check
-from baton.engine.call.call import ToolCall
-from baton.engine.call.principal import Principal
-from baton.events.payloads.context import ComplianceEvaluate, ComplianceEvaluated
+from baton.context.patterns.pattern import PatternCheck
+from baton.context.patterns.store import PatternCounts
+from baton.events.payloads import ComplianceEvaluate, ComplianceEvaluated
 from baton.kernel.base.errors import Forbidden, StoreUnavailable
 from baton.kernel.redis.client import Redis
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
+from baton.rules.call.call import Principal, ToolCall
 from tests.support.patterns import LEAD, Store
 
 ADA = Principal(team="web", user="ada")
 EVALUATOR = Principal(user="judge", role="observer")
-NO_EVAL = Check(forbidden=r"\beval\(", message="parse it instead")
+NO_EVAL = PatternCheck(forbidden=r"\beval\(", message="parse it instead")
 
 
 class Emitted(list):
@@ -30,7 +28,7 @@ class Emitted(list):
     def emit(self, principal, payload, *, event_id=""):
         self.append(payload)
 
-    def emit_later(self, principal, build, *, size, event_id=""):
+    def emit_later(self, principal, build, *, topic, event_id=""):
         self.append(build())
 
 
@@ -107,7 +105,7 @@ async def test_an_edit_that_follows_does_not_hide_the_next_that_does_not(server)
 async def test_the_cool_down_lasts_half_an_hour(server, redis):
     await server.store.add("Never eval", check=NO_EVAL)
     await server.edit("eval(y)")
-    (key,) = await redis.call(b"KEYS", b"baton:cooling:*")
+    (key,) = await redis.call(b"KEYS", b"{baton}:cooling:*")
     assert COOL_DOWN_S - 10 < await redis.call(b"TTL", key) <= COOL_DOWN_S == 1_800
     await redis.call(b"DEL", key)
     await server.advised()
@@ -116,7 +114,7 @@ async def test_the_cool_down_lasts_half_an_hour(server, redis):
 
 
 async def test_the_pattern_s_text_is_said_where_its_check_has_no_message(server):
-    await server.store.add("Never eval", text="It runs what users type.", check=Check(forbidden="eval"))
+    await server.store.add("Never eval", text="It runs what users type.", check=PatternCheck(forbidden="eval"))
     await server.edit("eval(y)")
     assert (await server.advised()).endswith("`src/a.py`: It runs what users type.")
 
@@ -141,7 +139,7 @@ async def test_another_team_s_patterns_say_nothing(server):
 
 async def test_a_retired_pattern_is_not_said_any_more(server):
     made = await server.store.add("Never eval", check=NO_EVAL)
-    await server.store.add("Never exec", check=Check(forbidden="exec"))
+    await server.store.add("Never exec", check=PatternCheck(forbidden="exec"))
     await server.edit("eval(y); exec(z)")
     await server.store.patterns.retire(LEAD, made.id, reason="", version="2")
     said = await server.advised()
@@ -217,9 +215,9 @@ async def test_an_external_evaluator_s_result_becomes_an_advisory_once(external)
     assert [one.pattern_id for one in external.emitted[-2].applicable_patterns] == [checked.id], "the other cools down"
 
     result = [
-        Violation(pattern_id=plain.id, violated=True, message="`x`\n## Agent Selection"),
-        Violation(pattern_id=checked.id, violated=True, message="was not asked"),
-        Violation(pattern_id="invented", violated=True, message="obey"),
+        PatternViolation(pattern_id=plain.id, violated=True, message="`x`\n## Agent Selection"),
+        PatternViolation(pattern_id=checked.id, violated=True, message="was not asked"),
+        PatternViolation(pattern_id="invented", violated=True, message="obey"),
     ]
     with pytest.raises(Forbidden):
         await external.compliance.report(ADA, request.correlation_id, result)

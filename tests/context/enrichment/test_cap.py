@@ -1,10 +1,10 @@
-"""Tokens of a text, and which texts stay within the cap: the seed's figures, and what holds for any texts."""
+"""Tokens of a string, and the texts kept within the cap: fixed figures, and properties of any texts."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.context.enrichment.cap import CAP, Candidate, capped, tokens_of
+from baton.context.enrichment.handler import CAP, Handled, capped, tokens_of
 
 
 def words(count):
@@ -12,7 +12,7 @@ def words(count):
 
 
 def text(name, tokens):
-    return Candidate(name, words(tokens), tokens)
+    return Handled(name, words(tokens), tokens)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_which_texts_stay(name):
 
 
 def test_where_nothing_fits_the_highest_priority_stays_cut_to_the_cap():
-    large = [Candidate(name, words(3_000), tokens_of(words(3_000))) for name in ("similarity", "code_analysis", "mine")]
+    large = [Handled(name, words(3_000), tokens_of(words(3_000))) for name in ("similarity", "code_analysis", "mine")]
     (stays,) = capped(large)
     assert (stays.name, stays.tokens) == ("code_analysis", CAP)
     assert stays.text == words(1_538)
@@ -70,7 +70,7 @@ NAMES = ["summarization", "code_analysis", "similarity", "mine", "yours"]
     st.integers(1, 3_000),
 )
 def test_the_cap_holds_whatever_is_said(given_, cap):
-    candidates = [Candidate(name, words(count), tokens_of(words(count))) for name, count in given_]
+    candidates = [Handled(name, words(count), tokens_of(words(count))) for name, count in given_]
     kept = capped(candidates, cap)
     assert sum(one.tokens for one in kept) <= cap
     assert all(one.tokens == tokens_of(one.text) for one in kept)

@@ -1,4 +1,4 @@
-"""Handlers that are late, break, hang or say too much: what an enriched prompt gets, and how long it waits."""
+"""Late, failing, hanging or verbose handlers: an enriched prompt's content and waiting time."""
 
 import asyncio
 from pathlib import Path
@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from baton.context.enrichment import service as module
-from baton.context.enrichment.cap import CAP
-from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt
+from baton.context.enrichment.handler import CAP, Enrichment, EnrichmentPrompt
 from baton.context.enrichment.service import Enricher
-from baton.engine.call.principal import Principal
-from baton.engine.shell.tables.tables import build
-from baton.engine.text import masking
+from baton.lib.bash.tables.tables import build
+from baton.lib.text import masking
+from baton.rules.call.call import Principal
 from tests.support.fake_secrets import fakes
 
 TABLES = Path(__file__).parents[3] / "policies" / "shell"
@@ -56,7 +55,7 @@ ended = asyncio.Event()
 
 
 async def enriched(**handlers):
-    return {run.name: run for run in await Enricher(lambda _: [Fixed(*one) for one in handlers.items()]).enrich(PROMPT)}
+    return {run.name: run for run in await Enricher([Fixed(*one) for one in handlers.items()]).enrich(PROMPT)}
 
 
 async def test_what_fails_or_has_nothing_to_say_is_empty_and_the_others_stay():
@@ -143,7 +142,3 @@ async def test_no_secret_passes():
 async def test_a_handler_that_says_too_much_to_be_read_has_failed():
     runs = await enriched(mine=says("w " * module.LARGEST))
     assert runs["mine"].outcome == "failed"
-
-
-async def test_without_handlers_nothing_is_asked():
-    assert await Enricher(lambda _: ()).enrich(PROMPT) == []

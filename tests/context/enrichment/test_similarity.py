@@ -1,4 +1,4 @@
-"""Patterns like the prompt: beyond what the session was given, of its own team, and never twice in one prompt."""
+"""Patterns similar to the prompt: new to the session, of its own team, and never twice in one prompt."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import pytest
 from baton.context.enrichment.handler import EnrichmentPrompt
 from baton.context.enrichment.similarity import Similarity, worded
 from baton.context.patterns.service import Match
-from baton.engine.call.principal import Principal
+from baton.rules.call.call import Principal
 
 ANN = Principal(organisation="acme", team="web", user="ann")
 
@@ -16,7 +16,7 @@ def match(name, score, confidence=0.8, text="Why it is so."):
     return Match(SimpleNamespace(id=name, signature=f"Do {name}", text=text, confidence=confidence), score)
 
 
-def handler(*matches, given=("x",), gives=True):
+def handler(*matches, given=("x",)):
     async def search(principal, text, *, project, limit):
         assert (principal, project) == (ANN, "shop")
         return list(matches)[:limit]
@@ -24,7 +24,7 @@ def handler(*matches, given=("x",), gives=True):
     async def given_(principal, session_id):
         return frozenset(given)
 
-    return Similarity(search, given_, lambda _: gives)
+    return Similarity(search, given_)
 
 
 async def said(handler, session="s", principal=ANN):
@@ -40,17 +40,10 @@ async def test_the_best_that_were_not_given_yet_are_told():
 
 
 @pytest.mark.parametrize(
-    ("session", "given", "gives", "told"),
-    [
-        ("s", (), True, False),
-        ("s", ("",), True, False),
-        ("s", ("x",), True, True),
-        ("s", (), False, True),
-        ("", (), True, True),
-    ],
+    ("session", "given", "told"), [("s", (), False), ("s", ("",), False), ("s", ("x",), True), ("", (), True)]
 )
-async def test_a_prompt_that_is_given_patterns_by_itself_gets_them_once(session, given, gives, told):
-    found = await said(handler(match("a", 0.9), given=given, gives=gives), session)
+async def test_a_prompt_that_is_given_patterns_by_itself_gets_them_once(session, given, told):
+    found = await said(handler(match("a", 0.9), given=given), session)
     assert bool(found.text) == told
 
 

@@ -1,4 +1,4 @@
-"""Recent work in a project, from a developer's own records only, told to a session once."""
+"""Recent work in a project, from a developer's own records only, reported to a session once."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,9 +8,9 @@ from baton.context.enrichment import recent_work
 from baton.context.enrichment.handler import EnrichmentPrompt
 from baton.context.enrichment.recent_work import read
 from baton.context.enrichment.summarization import Summarization, worded
-from baton.engine.call.principal import Principal
-from baton.engine.call.verdict import RuleHit
 from baton.records.pipeline import store as decisions
+from baton.rules.call.call import Principal
+from baton.rules.call.verdict import RuleHit
 from tests.support.records import record
 
 ANN = Principal(organisation="default", team="t", user="ann")

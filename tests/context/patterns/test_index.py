@@ -1,4 +1,4 @@
-"""The index of one team's patterns: what is worth most, and rows that come and go."""
+"""The index of one team's patterns: the most valuable ones, and added and removed rows."""
 
 import numpy as np
 from hypothesis import given
@@ -18,7 +18,7 @@ def along(*axes):
 def index(*rows):
     found = TeamIndex()
     for one, vector in rows:
-        found.put(IndexedPattern.of(one), vector)
+        found.put(IndexedPattern.build(one), vector)
     return found
 
 
@@ -53,7 +53,7 @@ def test_it_holds_what_a_dictionary_would(changes):
     for action, number, confidence in changes:
         if action == "p":
             expected[str(number)] = confidence
-            held.put(IndexedPattern.of(pattern(str(number), confidence=confidence)), along(number))
+            held.put(IndexedPattern.build(pattern(str(number), confidence=confidence)), along(number))
         else:
             expected.pop(str(number), None)
             held.drop(str(number))

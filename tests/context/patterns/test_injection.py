@@ -1,4 +1,4 @@
-"""Patterns in sessions: how many, how long, of whom, and once."""
+"""Patterns in sessions: number, length, team, and only once."""
 
 import asyncio
 
@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.context.patterns.counts import PatternCounts
-from baton.context.patterns.injection import PatternInjection, PatternsUnavailable
-from baton.context.patterns.rendering import rendered
-from baton.engine.call.principal import Principal
+from baton.context.patterns.injection import PatternInjection, PatternsUnavailable, rendered
+from baton.context.patterns.store import PatternCounts
 from baton.kernel.redis.client import Redis
+from baton.rules.call.call import Principal
 from tests.support.patterns import LEAD, Store, pattern
 
 ADA = Principal(team="web", user="ada")
@@ -19,19 +18,11 @@ STRANGER = Principal(team="data", user="lou", role="lead")
 ROOM = 9_500
 
 
-class Emitted(list):
-    """An emitter that keeps what is emitted."""
-
-    def emit(self, principal, payload, *, event_id=""):
-        self.append(payload)
-
-
 class Server:
     """One server's store and injection."""
 
     def __init__(self, database, redis):
         self.store = Store(database, redis)
-        self.emitted = Emitted()
         self.counts = PatternCounts(database, "default")
         self.injection = PatternInjection(
             database=database,
@@ -39,7 +30,6 @@ class Server:
             in_force=self.store.in_force,
             meanings=self.store.meanings,
             counts=self.counts,
-            emitter=self.emitted,
             lifetime_s=100,
         )
 
@@ -47,7 +37,7 @@ class Server:
         return await self.injection.at_start(who, session, project, source=source, room=room)
 
     async def prompt(self, text, session="s", who=ADA, project=""):
-        return await self.injection.for_prompt(who, session, project, text, correlation_id="r")
+        return await self.injection.for_prompt(who, session, project, text)
 
 
 @pytest.fixture
@@ -146,20 +136,9 @@ async def test_a_session_without_an_id_gets_none(server):
     assert await server.prompt("hello", session="") == ""
 
 
-async def test_what_is_given_is_told_and_counted(server):
+async def test_what_is_given_is_counted(server):
     made = await server.store.add("Ours")
     await server.prompt("hello")
-    assert [type(one).__name__ for one in server.emitted] == [
-        "ContextRetrievalRequested",
-        "ContextRetrievalCompleted",
-        "ContextInjected",
-        "InjectionRecorded",
-    ]
-    assert {(one.session_id, one.correlation_id, one.context_source) for one in server.emitted} == {
-        ("s", "r", "user_prompt")
-    }
-    assert server.emitted[2].pattern_count == 1
-    assert server.emitted[3].pattern_ids == (made.id,)
     await server.counts.flush()
     await server.counts.flush()
     assert (await server.store.patterns.get(ADA, made.id)).shown == 1
@@ -175,10 +154,7 @@ async def test_a_start_leaves_room_for_the_directives(server, room):
     assert bool(text) == (room > 1_300)
 
 
-@given(
-    sizes=st.lists(st.integers(0, 1_000), max_size=12),
-    longest=st.integers(-10, 9_000),
-)
+@given(sizes=st.lists(st.integers(0, 1_000), max_size=12), longest=st.integers(-10, 9_000))
 def test_the_section_is_never_longer_and_keeps_the_order(sizes, longest):
     patterns = [pattern(str(number), text="w" * size) for number, size in enumerate(sizes)]
     text, taken = rendered(patterns, longest)

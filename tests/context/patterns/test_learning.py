@@ -1,4 +1,4 @@
-"""What patterns learn: from edits, from commands that sessions repeat, from routes that people correct."""
+"""Learning of patterns: from edits, from repeated commands, from corrected routes."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,13 +7,13 @@ import pytest
 from baton.context.patterns import store as table
 from baton.context.patterns.learning import PatternLearning, learned_confidence
 from baton.context.patterns.pattern import PatternFilter
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, StoreUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.records.pipeline import store as decisions
 from baton.route.feedback import corrections
 from baton.route.feedback import store as feedback
-from baton.route.feedback.feedback import Feedback
+from baton.route.feedback.store import Feedback
+from baton.rules.call.call import Principal
 from tests.support.patterns import LEAD, Store
 from tests.support.records import record
 
@@ -111,7 +111,7 @@ async def test_routes_that_people_correct_alike_are_proposed(learning, database)
     for number in range(4):
         said = Feedback(
             route_id=f"r{number}", user="ann", team="web", at=NOW, selected="writer",
-            right_agent="tester" if number < 3 else "", agents=["writer"], features=[[0.5]],
+            right_agent="tester" if number < 3 else "",
         )  # fmt: skip
         await feedback.put(database, "default", said)
     (made,) = await learning.propose(LEAD)

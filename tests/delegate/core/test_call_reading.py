@@ -1,11 +1,11 @@
-"""What a person is shown of a call before they answer: programs, the risky part, the rule and why, edits."""
+"""A person's view of a call before answering: programs, the risky part, the rule with its reason, edits."""
 
 import pytest
 
 from baton.delegate.core.call_reading import LONGEST_COMMAND, reading_of, risky_spans
-from baton.engine.call.verdict import Verdict
-from baton.engine.shell.model import Program
-from baton.engine.shell.read import read
+from baton.lib.bash.model import Program
+from baton.lib.bash.read import read
+from baton.rules.call.verdict import Verdict
 from tests.support.cases import listed
 from tests.support.shipped import shipped
 

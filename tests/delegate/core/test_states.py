@@ -1,4 +1,4 @@
-"""The state of a job that waits for others."""
+"""The state of a job waiting for others."""
 
 import pytest
 

@@ -1,12 +1,11 @@
-"""Why a queued job waits, and until when."""
+"""A queued job's reason to wait, and its end."""
 
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
-from baton.delegate.core.job import Job
-from baton.delegate.core.runner import Runner
+from baton.delegate.core.job import Job, Runner
 from baton.delegate.core.waiting import FolderUse, expiry_of, overlaps, waiting_of
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -37,11 +36,11 @@ def runner(**more):
         (job(), [], [], "no_runner", "baton runner run"),
         (job(), [RUNNER], [], None, ""),
         (job(state="running"), [], [], None, ""),
-        (job(), [runner(last_seen=NOW - 2 * MINUTE)], [], "runner_offline", "`laptop` was last heard of at 2026-05-01 11:58"),
-        (job(), [runner(slots=0)], [], "runner_offline", "last heard of"),  # its last word before it stopped
+        (job(), [runner(last_seen=NOW - 2 * MINUTE)], [], "runner_offline", "`laptop` was last seen at 2026-05-01 11:58"),
+        (job(), [runner(slots=0)], [], "runner_offline", "last seen"),  # its last word before it stopped
         (job(), [runner(slots=0, active=2)], [], "slots_busy", "all slots of `laptop` are busy (2 jobs)"),
         (job(provider="gemini"), [RUNNER], [], "not_served", "`laptop`: codex in shop, web"),
-        (job(workspace="other"), [RUNNER], [], "not_served", "`codex in other`"),
+        (job(workspace="other"), [RUNNER], [], "not_served", "codex in other"),
         (job(), [runner(user="bea")], [], "no_runner", ""),
         (job(), [runner(user="bea", shared=True)], [], None, ""),
         (job(team=""), [runner(user="bea", shared=True, team="")], [], "no_runner", ""),

@@ -1,4 +1,4 @@
-"""Delegation over HTTP: what is refused, what streams, what a runner and a person say."""
+"""Delegation over HTTP: refusals, streams, messages of runners and people."""
 
 import json
 import threading
@@ -102,11 +102,7 @@ def test_a_stream_goes_on_after_any_event_and_ends_with_the_job(http, session):
     for after in (1, 4, len(whole)):
         assert events(http, f"/jobs/{job}/events", str(after)) == whole[after:]
     assert http.get(f"/jobs/{job}/output").json()["output"] == "abc"
-    assert http.get(f"/jobs/{job}").json()["usage"] == {
-        "input_tokens": 5,
-        "cached_tokens": 0,
-        "output_tokens": 6,
-    }
+    assert http.get(f"/jobs/{job}").json()["usage"] == {"input_tokens": 5, "cached_tokens": 0, "output_tokens": 6}
 
 
 @pytest.mark.parametrize("number", ["-1", "x", "1.5", "99999999999999999"])
@@ -133,17 +129,39 @@ def test_a_permission_goes_to_the_rules_and_then_to_a_person(http, session):
     denied = ask(command="rm -rf /")
     assert denied["answer"] == "deny"
     assert "guardrails/remove-root" in denied["reason"]
-    decision = http.get(f"/jobs/{job}/permissions").json()["items"][0]["decision_id"]
-    kept = until(lambda: (answer := http.get(f"/decisions/{decision}")).status_code == 200 and answer.json())
-    assert (kept["session_id"], kept["decision"], kept["agent_id"]) == (session["session_id"], "block", job)
+    query = {"session_id": session["session_id"]}
+    (kept,) = until(lambda: http.get("/decisions", params=query).json()["items"])
+    assert (kept["decision"], kept["agent_id"]) == ("block", job)
     pending = ask(command="make")
     assert pending["answer"] == "pending"
-    path = f"/jobs/{job}/permissions/{pending['permission']}"
+    path = f"/approvals/{pending['permission']}"
     assert http.post(path, json={"answer": "perhaps"}).status_code == 422
-    assert http.post(path, json={"answer": "allow"}).json()["state"] == "allowed"
+    assert http.get(path).json()["state"] == "waiting"
+    assert http.post(path, json={"answer": "allow"}).json()["state"] == "approved"
+    assert [one["state"] for one in http.get("/approvals", params={"job": job}).json()["items"]] == ["approved"]
     assert http.post(path, json={"answer": "deny"}).status_code == 409
     (command,) = http.post("/runners/r/poll", json=POLL | {"active": [{"job": job, **lease}]}).json()["commands"]
     assert command["body"] == {"permission": pending["permission"], "answer": "allow", "by": "user"}
+
+
+def test_a_server_that_is_killed_between_a_question_and_its_answer_loses_neither(tmp_path):
+    act = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {}}
+    act["tool_input"]["command"] = "docker run -v /:/host alpine touch /host/x"
+    with serving(tmp_path / "home") as server, server.client() as http:
+        job, lease = leased(http, {"session_id": "s"})
+        request = {"tool_name": "Bash", "tool_input": {"command": "make"}}
+        asked = http.post(f"/runners/r/jobs/{job}/permissions", json=lease | {"request": request}).json()
+        assert "baton approve" in http.post("/hooks/codex", json=act).text
+        server.process.kill()
+        server.process.wait(60)
+    with serving(tmp_path / "home") as server, server.client(**{"Baton-User": "s"}) as http:
+        items = http.get("/approvals").json()["items"]
+        assert [one["kind"] for one in items] == ["job", "session"]
+        for one in items:
+            assert http.post(f"/approvals/{one['id']}", json={"answer": "allow"}).json()["state"] == "approved"
+        (command,) = http.post("/runners/r/poll", json=POLL | {"active": [{"job": job, **lease}]}).json()["commands"]
+        assert (command["body"]["permission"], command["body"]["answer"]) == (asked["permission"], "allow")
+        assert http.post("/hooks/codex", json=act).text == "{}"
 
 
 def test_a_lease_that_is_over_is_a_409_of_its_own(http, session):

@@ -1,4 +1,4 @@
-"""A job's arguments: their defaults, what is wrong with them, and threads that are continued or begun anew."""
+"""A job's arguments: defaults, faults, and continued or restarted threads."""
 
 import pytest
 
@@ -40,7 +40,7 @@ async def test_times_that_are_not_given_are_the_server_s(database, redis):
         ({"queue_expiry_s": 2_592_001}, "queue_expiry_s", "from 0 to 2592000"),
         ({"isolation": "docker"}, "isolation", "`docker`"),
         ({"thread": ""}, "thread", "blank"),
-        ({"thread": "job_0"}, "thread", "`job_0`, which is not a job of yours"),
+        ({"thread": "job_0"}, "thread", "`job_0`, not one of your jobs"),
     ],
 )
 async def test_what_is_wrong_with_an_argument_is_named(world, fields, field, words):
@@ -75,8 +75,8 @@ async def test_the_thread_of_a_job_goes_on_where_its_agent_is(world):
 @pytest.mark.parametrize(
     ("who", "more", "field", "words"),
     [
-        (BEA, {}, "thread", "not a job of yours"),
-        (BOB, {}, "thread", "not a job of yours"),
+        (BEA, {}, "thread", "not one of your jobs"),
+        (BOB, {}, "thread", "not one of your jobs"),
         (ADA, {"provider": "gemini"}, "provider", "is of `codex`"),
         (ADA, {"workspace": "other"}, "workspace", "first workspace"),
     ],
@@ -91,7 +91,7 @@ async def test_a_thread_that_cannot_go_on_is_refused(world, who, more, field, wo
 async def test_a_thread_that_still_runs_or_never_began_is_refused(world):
     runner = Runner(world)
     queued = await world.delegate()
-    for job, words in ((queued, "wait until it has ended"), (None, "never began")):
+    for job, words in ((queued, "wait for its end"), (None, "never started")):
         if job is None:
             lease = await runner.lease()
             await runner.tell(lease, finish="failed")

@@ -1,4 +1,4 @@
-"""Jobs that wait for others: what goes on, what is skipped, what a hook adds to the transaction of an end."""
+"""Jobs waiting for others: continued and skipped ones, and a hook's part in the transaction of an end."""
 
 from datetime import UTC, datetime
 
@@ -72,7 +72,7 @@ async def test_the_sweeper_lets_a_blocked_job_go_on_that_was_forgotten(world):
 
 async def test_another_s_job_is_no_dependency(world):
     job = await world.delegate(BOB)
-    with pytest.raises(Invalid, match="not a job of yours"):
+    with pytest.raises(Invalid, match="not one of your jobs"):
         await world.delegate(depends_on=(job.id,))
 
 

@@ -1,4 +1,4 @@
-"""Replies: they go on with the newest job of a thread, on its runner, and say what they are about."""
+"""Replies: they continue the newest job of a thread, on its runner, and name their subject."""
 
 import pytest
 
@@ -110,7 +110,7 @@ async def test_who_may_reply_and_to_what(world):
         await reply(world, job, who=LEAD)
     never = await world.delegate()
     await world.control.cancel(ADA, never.id)
-    with pytest.raises(Conflict, match="its agent never began"):
+    with pytest.raises(Conflict, match="its agent never started"):
         await reply(world, never)
 
 
@@ -121,7 +121,7 @@ async def test_comments_reach_the_agent_with_file_line_and_what_stands_there(wor
     new = await reply(world, job, "", comments)
     assert new.description == "Reply: cart.py:2: why two?"
     assert new.prompt == (
-        "Comments on what you changed:\n- cart.py:2: why two?\n  (the line is: `b = 2`)\n- other.py:9: here"
+        "Comments on your changes:\n- cart.py:2: why two?\n  (the line is: `b = 2`)\n- other.py:9: here"
     )
 
 
@@ -142,7 +142,7 @@ async def test_comments_reach_the_agent_with_file_line_and_what_stands_there(wor
 def test_a_line_is_found_as_the_job_left_it(file, line, text):
     said = worded("look", [DiffComment(file=file, line=line, text="t")], DIFF)
     quote = f"\n  (the line is: `{text}`)" if text else ""
-    assert said == f"look\n\nComments on what you changed:\n- {file}:{line}: t{quote}"
+    assert said == f"look\n\nComments on your changes:\n- {file}:{line}: t{quote}"
 
 
 async def test_a_long_thread_is_summed_up_by_its_beginning_and_its_end(world):

@@ -1,4 +1,4 @@
-"""Every state of a job and every step between two; who may take it; what the session is told."""
+"""Every state of a job and every transition; permissions to take it; reports to the session."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,10 +6,10 @@ import pytest
 
 from baton.delegate.jobs.new_job import LONGEST_PROMPT
 from baton.delegate.runners.progress import RunnerEvent
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, LeaseLost, NotFound
 from baton.kernel.changes import audit_store
-from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, Usage, claim, told
+from baton.rules.call.call import Principal
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, JobUsage, Runner, claim, told
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 ACK = "✓ Delegated to codex. Task: list files"
@@ -22,7 +22,7 @@ async def test_a_delegation_is_told_in_the_order_of_the_seed(world):
     assert (await world.state(job), await world.mode()) == ("leased", "codex")
     assert (await runner.tell(lease, "Found ", "2 files")).accepted == 2
     assert await world.state(job) == "running"
-    usage = Usage(input_tokens=10, output_tokens=2, cost_usd=0.5)
+    usage = JobUsage(input_tokens=10, output_tokens=2, cost_usd=0.5)
     await runner.tell(lease, ".", first=3, finish="completed", usage=usage)
     events = await world.events(job)
     assert [told(event) for event in events] == [
@@ -104,8 +104,8 @@ async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
         ({"provider": "Codex!"}, "provider", "allowed: `codex`, `claude_code`, `opencode`, `gemini`"),
         ({"approval": "maybe"}, "approval", "`none`, `ask`"),
         ({"isolation": "jail"}, "isolation", "`in_place`, `worktree`"),
-        ({"depends_on": ("job_none",)}, "depends_on", "not a job of yours"),
-        ({"graph_id": "graph_none"}, "graph", "not a task graph of yours"),
+        ({"depends_on": ("job_none",)}, "depends_on", "not one of your jobs"),
+        ({"graph_id": "graph_none"}, "graph", "not one of your task graphs"),
         ({"timeout_s": 0}, "timeout_s", "from 1"),
         ({"max_attempts": 2}, "max_attempts", "worktree"),
         ({"workspace": "shp"}, "workspace", "allowed: `shop`"),
@@ -309,11 +309,11 @@ async def test_lists_are_cut_into_pages_by_filters(world):
 async def test_any_agent_that_a_runner_serves_may_be_delegated_to(world):
     assert (await world.delegate(provider="Claude-ACP")).provider == "claude_code"
     assert (await world.delegate(provider="goose")).provider == "goose"
-    with pytest.raises(Invalid, match="`my_agent`, which is not an agent that is known here"):
+    with pytest.raises(Invalid, match="`my_agent`, an unknown agent"):
         await world.delegate(provider="my-agent")
     await Runner(world, providers=("my_agent", "codex"), slots=0).poll()
     assert (await world.delegate(provider="My Agent")).provider == "my_agent"
-    with pytest.raises(Invalid, match=r"`my_agen`, which no runner of yours serves .*did you mean `my_agent`"):
+    with pytest.raises(Invalid, match=r"`my_agen`, not served by your runners .*did you mean `my_agent`"):
         await world.delegate(provider="my-agen")
-    with pytest.raises(Invalid, match=r"`\.\./x`, which is no agent's name"):
+    with pytest.raises(Invalid, match=r"`\.\./x`, not a valid agent name"):
         await world.delegate(provider="../x")

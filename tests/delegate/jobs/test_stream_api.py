@@ -1,4 +1,4 @@
-"""A stream's answer where its reader takes nothing."""
+"""A stream's answer to a reader that accepts nothing."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The whole difference of a job, page by page: who may read it, who may answer, and what silence means."""
+"""The whole difference of a job, page by page: readers, answerers, and the meaning of silence."""
 
 import asyncio
 
@@ -35,7 +35,7 @@ async def test_a_page_comes_from_the_runner_and_is_masked(world, who):
     assert (found.path, found.offset, found.next_offset) == ("src/a.py", 96, 200)
     assert found.text.startswith("+token")
     assert SECRET not in found.text
-    assert await world.results.find(ADA, job.id) == []  # reading leaves no trace among what was done with it
+    assert await world.results.list_actions(ADA, job.id) == []  # reading leaves no trace among what was done with it
     with pytest.raises(NotFound):  # it is forgotten as soon as it is read
         await world.diff_pages.record(ADA, "laptop", job.id, command.id, page)
 

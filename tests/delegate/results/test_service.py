@@ -1,4 +1,4 @@
-"""What is asked of a job's result: who may ask, how the runner is told, what its silence means."""
+"""Requests for a job's result: permissions, the runner's notification, the meaning of its silence."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ async def test_the_runner_is_told_what_to_do_and_the_caller_what_became_of_it(wo
     assert (found.id, found.verb, found.state, found.code, found.reasons, found.changed) == (
         command.id, "branch", outcome.state, outcome.code, outcome.reasons, outcome.changed,
     )  # fmt: skip
-    assert await world.results.find(ADA, job.id) == [found]
+    assert await world.results.list_actions(ADA, job.id) == [found]
     assert [event.type for event in await world.events(job)][-2:] == ["workspace.action"] * 2
     assert await world.state(job) == "completed"
 
@@ -83,7 +83,7 @@ async def test_a_result_is_its_machines_persons_alone(world):
     with pytest.raises(NotFound):
         await world.results.get(BEA, job.id, "act_other")
     with pytest.raises(NotFound):
-        await world.results.find(BOB, job.id)
+        await world.results.list_actions(BOB, job.id)
 
 
 async def test_a_job_without_a_result_says_why(world):
@@ -105,9 +105,9 @@ async def test_a_runner_that_is_away_is_asked_nothing(world, known):
         seen = datetime.now(UTC) - timedelta(seconds=75)
         row = {"last_seen": seen} if known else {"id": "another"}
         await connection.execute(update(RunnerRow.__table__).values(row))
-    with pytest.raises(RunnerAway, match="last heard of at" if known else "not known any more"):
+    with pytest.raises(RunnerAway, match="last seen at" if known else "not known any more"):
         await world.results.ask(ADA, job.id, "apply", {}, 0)
-    assert await world.results.find(ADA, job.id) == []
+    assert await world.results.list_actions(ADA, job.id) == []
 
 
 async def test_what_a_runner_does_not_take_in_time_is_never_done(world):

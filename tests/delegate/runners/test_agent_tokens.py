@@ -1,4 +1,4 @@
-"""The token of a delegated agent: what it covers, where it is known, and when it is over."""
+"""The token of a delegated agent: its scope, its known places, and its end."""
 
 from datetime import UTC, datetime
 
@@ -6,10 +6,9 @@ import pytest
 
 from baton.delegate.core.job import JobFilter, JobSpec
 from baton.delegate.core.stores import jobs as jobs_store
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, NotFound, Unauthenticated
-from baton.people.permissions import ROLES, TABLE, require
-from baton.people.row_scope import row_scope
+from baton.people.users import ROLES, TABLE, require, row_scope
+from baton.rules.call.call import Principal
 from tests.support.delegating import ADA, BEA, Runner, World
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -71,7 +70,7 @@ async def test_it_is_over_with_the_attempt_on_every_server(asking, database, red
     await ENDS[how](asking, runner, lease)
     await other.kernel.changes.catch_up()
     for world in (asking, other):
-        with pytest.raises(Unauthenticated, match="whose attempt is over"):
+        with pytest.raises(Unauthenticated, match="after the end of its attempt"):
             world.agent_tokens.check(lease.agent_token)
     async with database.transaction() as connection:
         assert await jobs_store.leased_agents(connection, "default") == []

@@ -1,4 +1,4 @@
-"""The account of a job's attempts: what each used, also those that never said how they ended, and what a job waits for."""
+"""The account of a job's attempts: usage of each, even without a reported end, and a job's waiting reason."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,7 +7,7 @@ import pytest
 from baton.delegate.runners.progress import RunnerEvent
 from baton.kernel.base.errors import Conflict, LeaseLost
 from tests.delegate.runners.test_disconnected import silence
-from tests.support.delegating import ADA, Runner, Usage, claim, report, running
+from tests.support.delegating import ADA, JobUsage, Runner, claim, report, running
 
 
 async def use(world, lease, seq, cost=None, runner="laptop", **tokens):
@@ -28,7 +28,7 @@ async def test_what_an_attempt_used_counts_though_its_runner_was_killed(world):
     second = await Runner(world, boot="b2").lease()
     await use(world, second, 1, 0.1)
     assert (await world.get(job)).cost_usd == pytest.approx(0.6)
-    end = Usage(input_tokens=10, cached_tokens=4, output_tokens=1, cost_usd=0.2)
+    end = JobUsage(input_tokens=10, cached_tokens=4, output_tokens=1, cost_usd=0.2)
     runner.boot = "b2"
     await runner.tell(second, "x", first=2, finish="completed", usage=end)
     done = await world.get(job)
@@ -45,7 +45,7 @@ async def test_what_a_late_result_used_counts_once(world):
     second = await Runner(world, name="desk", boot="b2").lease()
     for _ in range(2):
         with pytest.raises(LeaseLost):
-            await Runner(world).tell(first, first=9, finish="completed", usage=Usage(input_tokens=7, cost_usd=0.5))
+            await Runner(world).tell(first, first=9, finish="completed", usage=JobUsage(input_tokens=7, cost_usd=0.5))
     kept = await world.get(job)
     assert accounts(kept) == [(1, "laptop", "lost", "", 0.5), (2, "desk", "", "", None)]
     assert (kept.input_tokens, kept.cost_usd, kept.late_result["attempt"]) == (7, 0.5, 1)
@@ -63,9 +63,9 @@ async def test_a_lease_that_never_arrived_is_no_attempt(world):
 
 async def test_a_retry_adds_to_what_the_attempts_before_used(world):
     runner, lease, job = await running(world)
-    await runner.tell(lease, finish="failed", usage=Usage(cost_usd=0.3))
+    await runner.tell(lease, finish="failed", usage=JobUsage(cost_usd=0.3))
     await world.control.retry(ADA, job.id)
-    await runner.tell(await runner.lease(), finish="completed", usage=Usage(cost_usd=0.2))
+    await runner.tell(await runner.lease(), finish="completed", usage=JobUsage(cost_usd=0.2))
     done = await world.get(job)
     assert ([one["state"] for one in done.attempts], done.cost_usd) == (["failed", "completed"], 0.5)
 

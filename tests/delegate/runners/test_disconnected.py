@@ -1,4 +1,4 @@
-"""Runners that nobody hears of for a while: a network cut, a laptop asleep. Their work is taken back, and counted once."""
+"""Runners unheard of for a while: a network cut, a laptop asleep. Their work is taken back, and counted once."""
 
 from datetime import UTC, datetime, timedelta
 

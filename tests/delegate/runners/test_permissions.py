@@ -1,14 +1,13 @@
-"""What an agent asks leave for: the rules first, then a person, then the clock."""
+"""An agent's permission requests: the rules first, then a person, then the clock."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from baton.delegate.core.stores import permissions as permissions_store
-from baton.delegate.runners.permissions import may_answer
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Forbidden, LeaseLost, NotFound
 from baton.kernel.changes import audit_store
+from baton.people.approvals import APPROVALS, may_answer
+from baton.rules.call.call import Principal
 from tests.support.attacks import attacks
 from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, told
 
@@ -21,6 +20,10 @@ async def asked(world, effect="abstain", **fields):
     await runner.tell(lease, "a")
     world.rules.effect = effect
     return runner, lease, job, await runner.ask(lease, command="make")
+
+
+async def answer_of(world, who, asked, *, approve, reason=""):
+    return await world.permissions.answer(who, asked.permission, approve=approve, reason=reason)
 
 
 async def words(world, job):
@@ -44,12 +47,8 @@ async def test_the_rules_answer_first(world, effect, answer, state):
     _, _, job, answered = await asked(world, effect)
     assert (answered.answer, await world.state(job)) == (answer, state)
     assert answered.reason == ("because" if answer != "pending" else "")
-    (kept,) = await world.permissions.find(job)
-    assert (kept.state, kept.decided_by, kept.decision_id) == (
-        {"deny": "denied", "allow": "allowed"}.get(answer, "pending"),
-        "" if answer == "pending" else "policy",
-        "d1",
-    )
+    kept = [(one.state, one.decision_id) for one in await world.approvals.list_requests(ADA, job.id)]
+    assert kept == ([("waiting", "d1")] if answer == "pending" else [])
 
 
 @pytest.mark.matrix(4)
@@ -81,38 +80,40 @@ async def test_the_rules_are_asked_about_a_call_of_the_owner_s_session(world):
     assert call.tool_input == {"command": "make"}
 
 
-@pytest.mark.parametrize(("allow", "state", "answer"), [(True, "allowed", "allow"), (False, "denied", "deny")])
-async def test_a_person_s_answer_reaches_the_runner(world, allow, state, answer):
+@pytest.mark.parametrize(("approve", "state", "answer"), [(True, "approved", "allow"), (False, "denied", "deny")])
+async def test_a_person_s_answer_reaches_the_runner(world, approve, state, answer):
     runner, _, job, pending = await asked(world)
     assert await words(world, job) == ["a", "permission.requested", "awaiting_permission"]
-    done = await world.permissions.answer(ADA, job.id, pending.permission, allow=allow, reason="r")
-    assert (done.state, done.decided_by, done.decided_user, done.reason) == (state, "user", "ada", "r")
+    done = await answer_of(world, ADA, pending, approve=approve, reason="r")
+    assert (done.state, done.decided_by, done.answer_reason) == (state, "ada", "r")
     (command,) = (await runner.poll()).commands
     assert (command.kind, command.body) == (
         "permission",
         {"permission": pending.permission, "answer": answer, "by": "user"},
     )
     assert await words(world, job) == ["awaiting_permission", "permission.resolved", "running"]
-    assert (await world.permissions.answer(ADA, job.id, pending.permission, allow=allow)).state == state
-    (entry,) = await audit_store.find(world.database, "default", kind="job")
-    assert (entry.actor, entry.action, entry.object, entry.reason) == ("ada", f"job.permission-{answer}", job.id, "r")
-    with pytest.raises(Conflict, match=r"is already `(allowed|denied)`, by user"):
-        await world.permissions.answer(ADA, job.id, pending.permission, allow=not allow)
+    assert (await answer_of(world, ADA, pending, approve=approve)).state == state
+    (entry,) = await audit_store.find(world.database, "default", kind="approvals")
+    action = "approval.approve" if approve else "approval.deny"
+    assert (entry.actor, entry.action, entry.object, entry.reason) == ("ada", action, pending.permission, "r")
+    assert (entry.after["shown"], entry.after["job"]) == ('{"command":"make"}', job.id)
+    with pytest.raises(Conflict, match=r"is already (approved|denied) by `ada`"):
+        await answer_of(world, ADA, pending, approve=not approve)
 
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_who_may_not_decide_does_not(world):
     _, _, job, pending = await asked(world)
-    with pytest.raises(NotFound):
-        await world.permissions.answer(BOB, job.id, pending.permission, allow=True)
+    with pytest.raises(NotFound, match=f"^there is no approval request `{pending.permission}`"):
+        await answer_of(world, BOB, pending, approve=True)
     with pytest.raises(Forbidden):
-        await world.permissions.answer(Principal(user="ada", role="runner"), job.id, pending.permission, allow=True)
+        await answer_of(world, Principal(user="ada", role="runner"), pending, approve=True)
     with pytest.raises(NotFound):
-        await world.permissions.answer(ADA, job.id, "perm_none", allow=True)
+        await world.permissions.answer(ADA, "perm_none", approve=True, reason="")
     for elsewhere in (LEAD, ADMIN):
-        for allow in (True, False):
-            with pytest.raises(Forbidden, match="runs on the machine of `ada`, who alone answers it"):
-                await world.permissions.answer(elsewhere, job.id, pending.permission, allow=allow)
+        for approve in (True, False):
+            with pytest.raises(Forbidden, match="only self may answer request"):
+                await answer_of(world, elsewhere, pending, approve=approve)
     assert await world.state(job) == "awaiting_permission"
 
 
@@ -120,11 +121,11 @@ async def test_on_a_shared_runner_its_owner_answers_and_not_who_gave_the_task(wo
     runner, job = Runner(world, who=BEA, shared=True), await world.delegate()
     lease = await runner.lease()
     pending = await runner.ask(lease, command="make")
-    with pytest.raises(Forbidden, match="machine of `bea`"):
-        await world.permissions.answer(ADA, job.id, pending.permission, allow=True)
+    with pytest.raises(Forbidden, match="only user:bea may answer request"):
+        await answer_of(world, ADA, pending, approve=True)
     assert (await world.jobs.get(BEA, job.id)).id == job.id
-    done = await world.permissions.answer(BEA, job.id, pending.permission, allow=True)
-    assert (done.state, done.decided_user) == ("allowed", "bea")
+    done = await answer_of(world, BEA, pending, approve=True)
+    assert (done.state, done.decided_by) == ("approved", "bea")
     ((caller, _),) = world.rules.asked
     assert caller.principal.user == "bea"  # ada's own layer allows nothing on bea's machine
 
@@ -162,7 +163,8 @@ async def test_nobody_s_answer_is_a_denial(world):
     assert await world.state(job) == "awaiting_permission"
     await _overdue(world, job)
     await world.sweeper.sweep()
-    assert {(one.state, one.decided_by) for one in await world.permissions.find(job)} == {("denied", "timeout")}
+    kept = {(one.state, one.answer_reason) for one in await world.approvals.list_requests(ADA, job.id)}
+    assert kept == {("denied", "nobody answered in time")}
     answers = {command.body["permission"]: command.body["answer"] for command in (await runner.poll()).commands}
     assert answers == {pending.permission: "deny", second.permission: "deny"}
     assert await world.state(job) == "running"
@@ -170,24 +172,24 @@ async def test_nobody_s_answer_is_a_denial(world):
 
 async def _overdue(world, job):
     async with world.database.transaction() as connection:
-        table = permissions_store._permissions
-        await connection.execute(table.update().where(table.c.job_id == job.id).values(deadline=PAST))
+        late = APPROVALS.update().where(APPROVALS.c.job == job.id, APPROVALS.c.state == "waiting")
+        await connection.execute(late.values(expires_at=PAST))
 
 
 async def test_an_agent_waits_until_all_that_it_asked_is_answered(world):
     runner, lease, job, first = await asked(world)
     second = await runner.ask(lease, command="ls")
-    await world.permissions.answer(ADA, job.id, first.permission, allow=True)
+    await answer_of(world, ADA, first, approve=True)
     assert await world.state(job) == "awaiting_permission"
-    await world.permissions.answer(ADA, job.id, second.permission, allow=True)
+    await answer_of(world, ADA, second, approve=True)
     assert await world.state(job) == "running"
 
 
 async def test_what_is_pending_when_an_attempt_ends_is_denied(world):
     runner, lease, job, pending = await asked(world)
     await runner.tell(lease, first=2, finish="failed", error_code="e")
-    (kept,) = await world.permissions.find(job)
-    assert (kept.id, kept.state, kept.decided_by) == (pending.permission, "denied", "end")
+    (kept,) = await world.approvals.list_requests(ADA, job.id)
+    assert (kept.id, kept.state, kept.answer_reason) == (pending.permission, "denied", "the attempt has ended")
     with pytest.raises(LeaseLost):
         await runner.ask(lease, command="ls")
 
@@ -197,8 +199,8 @@ async def test_a_runner_that_is_not_heard_of_waits_for_no_permission(world):
     await world.change(job, lease_until=PAST)
     await world.sweeper.sweep()
     assert (await world.get(job)).error_code == "runner_lost"
-    with pytest.raises(Conflict, match="by end"):
-        await world.permissions.answer(ADA, job.id, pending.permission, allow=True)
+    with pytest.raises(Conflict, match="already denied: the attempt has ended"):
+        await answer_of(world, ADA, pending, approve=True)
 
 
 def questions(world):
@@ -210,7 +212,7 @@ def questions(world):
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_what_becomes_of_a_question_is_emitted_without_what_was_asked(world):
     runner, lease, job, first = await asked(world)
-    await world.permissions.answer(ADA, job.id, first.permission, allow=True)
+    await answer_of(world, ADA, first, approve=True)
     await runner.ask(lease, command="secret words")
     await _overdue(world, job)
     await world.sweeper.sweep()
@@ -233,29 +235,29 @@ async def test_what_becomes_of_a_question_is_emitted_without_what_was_asked(worl
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_what_the_rules_answer_is_no_question(world, effect):
     await asked(world, effect)
-    assert (questions(world), await world.permissions.pending(ADA)) == ([], [])
+    assert (questions(world), await world.approvals.list_requests(ADA)) == ([], [])
 
 
 async def test_what_waits_is_listed_across_jobs_for_those_who_may_see_it_and_the_machine_s_owner(world):
-    _, _, job, first = await asked(world, description="Tidy up", workspace="shop")
+    _, _, _, first = await asked(world, description="Tidy up", workspace="shop")
     hosted = Runner(world, who=BEA, name="hers", shared=True)
     other = await world.delegate(prompt="List all files\nand more")
     second = await hosted.ask(await hosted.lease(), command="rm -rf build")
     seen = {
         who.user: [
-            (one.permission.id, one.description, one.workspace, may_answer(who, one))
-            for one in await world.permissions.pending(who)
+            (one.id, one.job_title, one.workspace, may_answer(who, one))
+            for one in await world.approvals.list_requests(who)
         ]
         for who in (ADA, BEA, BOB, LEAD, ADMIN)
     }
-    one, two = (first.permission, "Tidy up", "shop"), (second.permission, "", "")
+    one, two = (first.permission, "Tidy up", "shop"), (second.permission, "List all files", "")
     assert seen["ada"] == [(*one, True), (*two, False)]
     assert seen["bea"] == [(*two, True)]
     assert seen["bob"] == []
     assert seen[LEAD.user] == seen[ADMIN.user] == [(*one, False), (*two, False)]
-    await world.permissions.answer(ADA, job.id, first.permission, allow=False)
-    (left,) = await world.permissions.pending(ADA)
-    assert (left.permission.job_id, left.prompt, left.runner_user) == (other.id, "List all files\nand more", "bea")
+    await answer_of(world, ADA, first, approve=False)
+    (left,) = await world.approvals.list_requests(ADA)
+    assert (left.job, left.approvers) == (other.id, "user:bea")
 
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
@@ -264,7 +266,7 @@ async def test_a_request_keeps_how_it_was_read_with_secrets_masked(world):
     _, _, job, _ = await asked(world, "ask")
     runner, _ = Runner(world, name="two"), await world.delegate(workspace="shop", isolation="worktree")
     await runner.ask(await runner.lease(), command=f"curl -H 'Authorization: Bearer {token}' http://x")
-    first, second = [one.permission.reading for one in await world.permissions.pending(ADA)]
+    first, second = [one.reading for one in await world.approvals.list_requests(ADA)]
     assert (first["tool"], first["command"], first["rule"], first["why"]) == ("Bash", "make", "a/b", "because")
     assert token not in str(second)
-    assert (await world.permissions.find(job))[0].reading == first
+    assert (await world.approvals.list_requests(ADA, job.id))[0].reading == first

@@ -1,4 +1,4 @@
-"""What runners tell of their jobs: however often, in whatever order, and by whom."""
+"""Runners' reports on their jobs: in any number, order, and from any sender."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""The queue: what nobody serves, what expires, and one job in place in one folder at a time."""
+"""The queue: unserved and expiring jobs, and one job in place in one folder at a time."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from baton.delegate.core.stores.tables import RunnerRow
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid
+from baton.rules.call.call import Principal
 from tests.support.delegating import ADA, BEA, BOB, Runner, World
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -30,9 +30,13 @@ async def away(world, runner, **ago):
 @pytest.mark.parametrize(
     ("fields", "field", "words"),
     [
-        ({"provider": "gemini"}, "provider", "no runner of yours serves (`laptop`: codex, claude_code in shop)"),
-        ({"workspace": "other"}, "workspace", "none of your runners knows"),
-        ({"provider": "opencode", "workspace": "shop"}, "workspace", "where no runner of yours serves `opencode`"),
+        ({"provider": "gemini"}, "provider", "not served by your runners (`laptop`: codex, claude_code in shop)"),
+        ({"workspace": "other"}, "workspace", "unknown to your runners"),
+        (
+            {"provider": "opencode", "workspace": "shop"},
+            "workspace",
+            "but none of your runners there serves `opencode`",
+        ),
     ],
 )
 async def test_what_no_runner_of_the_user_serves_is_refused_with_what_is_served(world, fields, field, words):
@@ -71,7 +75,7 @@ async def test_a_job_that_no_live_runner_could_take_expires_and_may_be_retried(w
     await world.sweeper.sweep()
     failed = await world.get(job)
     assert (failed.state, failed.error_code) == ("failed", "queue_expired")
-    assert "no runner took it in 60 s: no runner that serves `codex` is connected" in failed.error_detail
+    assert "no runner took it in 60 s: no runner for codex is connected" in failed.error_detail
     assert await world.state(patient) == "queued"
     again = await world.control.retry(ADA, job.id)
     assert (again.state, again.expires_at > datetime.now(UTC)) == ("queued", True)

@@ -1,4 +1,4 @@
-"""Leases: given once, fenced, renewed, lost, taken back. And what runners tell, however often and in whatever order."""
+"""Leases: given once, fenced, renewed, lost, taken back. Runners' reports in any number and order."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from baton.delegate.runners.service import LeaseClaim, Poll
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, LeaseLost
+from baton.rules.call.call import Principal
 from tests.support.delegating import ADA, Runner, World, chunks, claim, report, running, stays
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -184,7 +184,7 @@ async def test_a_job_has_its_time(world):
 async def test_a_poll_waits_for_a_job(world):
     runner = Runner(world)
     polling = asyncio.create_task(runner.poll(wait_s=20))
-    while not (await world.runners.find(ADA)):  # noqa: ASYNC110 - SQL has no event
+    while not (await world.runners.visible(ADA)):  # noqa: ASYNC110 - SQL has no event
         await asyncio.sleep(0.01)
     job = await world.delegate()
     assert [lease.job.id for lease in (await polling).jobs] == [job.id]
@@ -198,7 +198,7 @@ async def test_a_job_of_another_server_is_found_while_redis_is_away(world, datab
             return None
 
     polling = asyncio.create_task(Runner(World(database, Away())).poll(wait_s=20))
-    while not (await world.runners.find(ADA)):  # noqa: ASYNC110 - SQL has no event
+    while not (await world.runners.visible(ADA)):  # noqa: ASYNC110 - SQL has no event
         await asyncio.sleep(0.01)
     job = await world.delegate()
     assert [lease.job.id for lease in (await polling).jobs] == [job.id]

@@ -1,9 +1,8 @@
-"""Feedback on routes, and the weights that a lead puts in force for the team, over real HTTP."""
+"""Feedback on routes, over real HTTP."""
 
 import pytest
 
 from tests.support.people import signed_in
-from tests.support.server import until
 
 ROSTER = [
     {"name": "alpha", "description": "Tends the greenhouse: tomatoes, watering, seedlings."},
@@ -43,33 +42,3 @@ def test_another_s_route_is_not_there_but_their_lead_may_judge_it(people):
     assert say(people["liz"], route, "alpha").status_code == 200
     assert say(people["dirk"], {"id": "none"}, "alpha").status_code == 404
     assert people["dirk"].post(f"/route/{route['id']}/feedback", json={"agent": "a", "prompt": "b"}).status_code == 422
-
-
-def test_a_team_s_weights_are_fitted_reported_activated_and_taken_back_by_its_lead(people):
-    assert people["liz"].post("/routing/fits").status_code == 409
-    for number in range(12):
-        say(people["dirk"], routed(people["dirk"], f"water the tomatoes in row {number}"), "alpha")
-        say(people["dirk"], routed(people["dirk"], f"what is the capital of country {number}"), "")
-    fitted = people["liz"].post("/routing/fits")
-    assert fitted.status_code == 200, fitted.text
-    fit = fitted.json()
-    assert (fit["active"], fit["version"]) == (False, 1)
-    assert fit["samples"] >= 24
-    assert set(fit["before"]) == set(fit["after"]) == {"top_1", "false_routes", "log_loss"}
-    assert fit["after"]["log_loss"] < fit["before"]["log_loss"]
-
-    before = routed(people["dirk"])["confidence"]
-    assert people["dirk"].post("/routing/fits/1/activate", json={}).status_code == 403
-    assert people["ben"].post("/routing/fits/1/activate?team=red", json={}).status_code == 404
-    assert people["ben"].get("/routing/fits?team=red").status_code == 404
-    assert people["liz"].post("/routing/fits/9/activate", json={}).status_code == 404
-    listed = people["liz"].post("/routing/fits/1/activate", json={"reason": "better"}).json()["items"]
-    assert [one["active"] for one in listed] == [True]
-    assert routed(people["dirk"])["confidence"] > before
-    assert routed(people["ben"])["confidence"] == before
-
-    audit = people["admin"].get("/audit", params={"kind": "routing"}).json()["items"]
-    assert (audit[0]["object"], audit[0]["after"], audit[0]["reason"]) == ("red", {"active": 1}, "better")
-    assert (audit[-1]["action"], audit[-1]["after"]["version"]) == ("routing.fit", 1)
-    people["liz"].post("/routing/fits/0/activate", json={})
-    assert until(lambda: routed(people["dirk"])["confidence"] == before)

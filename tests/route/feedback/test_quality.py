@@ -1,4 +1,4 @@
-"""How well prompts are routed: shares and accuracy by day against a hand-counted store, for whom, and as a table."""
+"""Routing quality: shares and accuracy by day against a hand-counted store, visibility, and a table."""
 
 import csv
 import io
@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid
 from baton.records.pipeline import store
 from baton.route.feedback import store as feedback_store
-from baton.route.feedback.feedback import Feedback
 from baton.route.feedback.quality import RouteQuality
+from baton.route.feedback.store import Feedback
+from baton.rules.call.call import Principal
 from tests.support.records import record
 from tests.support.server import until
 
@@ -30,7 +30,6 @@ def prompt(told, tier, hours=0, **fields):
 def said(route, selected, right, hours=0, user="ann", team="t"):
     return Feedback(
         route_id=route, user=user, team=team, at=NOON + timedelta(hours=hours), selected=selected, right_agent=right,
-        agents=["a", "b"], features=[],
     )  # fmt: skip
 
 
@@ -73,25 +72,25 @@ async def test_shares_and_accuracy_are_those_of_a_hand_counted_store(database):
     await feedback_store.put(database, "other", said("7", "a", "a"))
     quality = RouteQuality(database)
     for principal, filters, expected in CASES:
-        found = await quality.find(principal, **PERIOD, **filters)
+        found = await quality.summarize(principal, **PERIOD, **filters)
         shown = {f"{one.at:%m-%d}": tuple(getattr(one, name) for name in FIELDS) for one in found.days}
         assert shown == expected, (principal.role, filters)
-    whole = (await quality.find(ADMIN, **PERIOD)).total
+    whole = (await quality.summarize(ADMIN, **PERIOD)).total
     assert (whole.prompts, whole.judged, whole.accuracy) == (5, 5, 0.4)
     assert whole.tiers == {"explicit": 1, "none": 2, "scorer": 2}
 
 
 async def test_an_empty_store_has_an_empty_total(database):
-    found = await RouteQuality(database).find(ADMIN)
+    found = await RouteQuality(database).summarize(ADMIN)
     assert (found.total.prompts, found.total.accuracy, found.days) == (0, 0.0, [])
 
 
 async def test_a_period_and_a_role_are_checked(no_database):
     quality = RouteQuality(no_database)
     with pytest.raises(Invalid, match="more than 366 days"):
-        await quality.find(ADMIN, since=NOON - timedelta(days=367), until=NOON)
+        await quality.summarize(ADMIN, since=NOON - timedelta(days=367), until=NOON)
     with pytest.raises(Forbidden):
-        await quality.find(msgspec.structs.replace(ANN, role="hook"))
+        await quality.summarize(msgspec.structs.replace(ANN, role="hook"))
 
 
 AGENTS = [

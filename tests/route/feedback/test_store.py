@@ -1,17 +1,17 @@
-"""The table of what people said of routes, on both databases."""
+"""The table of people's feedback on routes, on both databases."""
 
 from datetime import UTC, datetime, timedelta
 
-from baton.operate.retention import store as retention_store
+from baton.operate import retention as retention_store
 from baton.route.feedback import store as route_feedback
-from baton.route.feedback.feedback import Feedback
+from baton.route.feedback.store import Feedback
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
 def said(route_id, user="ann", **fields):
-    given = {"team": "t", "at": NOON, "selected": "a", "right_agent": "b", "agents": ["a"], "features": [[0.5]]}
+    given = {"team": "t", "at": NOON, "selected": "a", "right_agent": "b"}
     return Feedback(route_id=route_id, user=user, **(given | fields))
 
 

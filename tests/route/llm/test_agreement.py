@@ -1,4 +1,4 @@
-"""A model that people disagree with is held back: for how long, and how it gets another chance."""
+"""A model often contradicted by people is suspended: the duration, and its next chance."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,7 @@ import pytest
 
 from baton.records.pipeline import store as decisions
 from baton.route.feedback import store as route_feedback
-from baton.route.feedback.feedback import Feedback
+from baton.route.feedback.store import Feedback
 from tests.support.breakers import ADMIN, Server
 from tests.support.records import record
 
@@ -85,7 +85,5 @@ async def feedback(database, tier, right, wrong, at, *, decided_in="acme", said_
                 at=at,
                 selected="a",
                 right_agent="a" if number < right else "b",
-                agents=[],
-                features=[],
             ),
         )

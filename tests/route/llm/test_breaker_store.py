@@ -79,7 +79,7 @@ async def test_one_that_is_forgotten_starts_anew(new):
 
 
 async def test_what_another_version_left_counts_as_nothing(new, redis):
-    await redis.call(b"HSET", b"baton:breaker:{acme/model}", b"s", b'{"phase": "ajar"}')
+    await redis.call(b"HSET", b"{baton}:breaker:{acme/model}", b"s", b'{"phase": "ajar"}')
     store = new()
     kept = await store.read()
     assert kept.state == State()

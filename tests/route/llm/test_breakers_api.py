@@ -1,4 +1,4 @@
-"""A server whose routing may ask a model, over HTTP, with a scripted model behind it."""
+"""A server with a model for routing, over HTTP, with a scripted model behind it."""
 
 import asyncio
 

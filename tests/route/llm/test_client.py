@@ -61,12 +61,7 @@ async def test_without_key_and_model_none_is_sent(client, endpoint):
 
 
 @pytest.mark.parametrize(
-    ("how", "kind"),
-    [
-        ("hangs", "timeout"),
-        ("hangs_after_headers", "timeout"),
-        ("trickles", "timeout"),
-    ],
+    ("how", "kind"), [("hangs", "timeout"), ("hangs_after_headers", "timeout"), ("trickles", "timeout")]
 )
 async def test_what_takes_too_long_is_cut_and_its_connection_closed(client, endpoint, how, kind):
     endpoint.how = how

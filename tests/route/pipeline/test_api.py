@@ -100,13 +100,9 @@ def test_half_a_character_is_read_too(http):
     ("body", "status", "told"),
     [
         ({"session_id": "s"}, 422, "`prompt` is missing"),
-        ({"prompt": 7}, 422, "`prompt` must be a text"),
+        ({"prompt": 7}, 422, "`prompt` must be a string"),
         ({"prompt": "x", "roster": {"a": 1}}, 422, "a roster's name"),
-        (
-            {"prompt": "x", "roster": [{"description": "no name"}]},
-            422,
-            "`roster[0]` is wrong: object missing",
-        ),
+        ({"prompt": "x", "roster": [{"description": "no name"}]}, 422, "`roster[0]` is wrong: object missing"),
         ({"prompt": "x", "roster": [{"name": "a"}, {"name": "b", "triggers": "x"}]}, 422, "`roster[1].triggers` is"),
         ({"prompt": "x", "roster": [{"name": "a", "examples": [7]}]}, 422, "`roster[0].examples[0]` is"),
         ({"prompt": "x", "roster": ["a"]}, 422, "`roster[0]` is"),

@@ -1,11 +1,11 @@
-"""Which prompts are not routed, and the context that tells an agent where its prompt was led."""
+"""Unrouted prompts, and the context naming a prompt's chosen agent."""
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.route.pipeline.context import LONGEST, Assemble, fitted, joined
 from baton.route.pipeline.stage import Choice, LocalAnswer, Route, Section
 from baton.route.prompt import Prompt
+from baton.rules.call.call import Principal
 from tests.support.routing import SURE, FixedChooser, FixedRoster, routed
 
 

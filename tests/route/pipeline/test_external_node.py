@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from baton.engine.routing.candidates import Candidate
+from baton.lib.router.agents import Candidate
 from baton.route.pipeline.stage import Choice
 from baton.route.prompt import Prompt
 from tests.support.chat_endpoint import answer
@@ -25,7 +25,7 @@ def node(endpoint, process):
 
         endpoint._node = node
         endpoint.how = "node"
-        on = {"use_onex_routing_nodes": True, "routing_node_url": endpoint.url, "routing_node_key": "k3y"}
+        on = {"use_routing_node": True, "routing_node_url": endpoint.url, "routing_node_key": "k3y"}
         return process(**on | settings)
 
     return make
@@ -33,7 +33,7 @@ def node(endpoint, process):
 
 async def test_the_node_is_told_the_agents_and_its_word_counts(endpoint, node):
     server = node({"selected_agent": "tester", "confidence": 0.8})
-    assert await server.models.node.choose(PROMPT, CANDIDATES) == Choice(agent="tester", confidence=0.8)
+    assert await server.models.node.choose(PROMPT, CANDIDATES) == Choice(agent="tester")
     assert endpoint.asked == [
         {
             "prompt": "deploy with [masked:sk-key]",
@@ -82,5 +82,5 @@ async def test_a_node_that_hangs_costs_its_budget_alone(endpoint, node):
     ("flag", "url", "on"), [(True, "http://x/", True), (False, "http://x/", False), (True, "", False)]
 )
 async def test_the_node_is_asked_only_with_its_flag_and_a_url(process, flag, url, on):
-    server = process(use_onex_routing_nodes=flag, routing_node_url=url)
+    server = process(use_routing_node=flag, routing_node_url=url)
     assert (server.models.node is not None) == on

@@ -69,11 +69,6 @@ async def test_gate_2_what_an_agent_must_do_asks_no_model(endpoint, process, tex
     assert (found.local_answer, found.degraded, endpoint.asked) == (None, [], [])
 
 
-async def test_gate_2_has_the_threshold_of_the_setting(endpoint, process):
-    found = await answered(process(local_delegation_confidence=0.99))
-    assert (found.local_answer, endpoint.asked) == (None, [])
-
-
 @pytest.mark.parametrize(
     ("text", "asked"), [(DOCS, True), ("write unit tests for a parser", False), ("explain closures", False)]
 )
@@ -150,12 +145,6 @@ async def test_a_long_answer_fits_into_the_context(endpoint, process):
     assert "\n…\n\n---\nDelegated via local model" in text
 
 
-async def test_prices_and_sizes_are_settings(endpoint, process):
-    endpoint.says = GOOD
-    found = await answered(process(local_delegation_prices=(0.02, 0.0), local_delegation_tokens={"document": 1_000}))
-    assert found.local_answer.savings == 0.02
-
-
 @pytest.mark.parametrize(
     ("variable", "value", "field", "expected"),
     [
@@ -165,20 +154,19 @@ async def test_prices_and_sizes_are_settings(endpoint, process):
         ("ENABLE_LOCAL_INFERENCE_PIPELINE", "", "enable_local_inference_pipeline", False),
         ("USE_LLM_ROUTING", "TRUE", "use_llm_routing", True),
         ("USE_LLM_ROUTING", "0", "use_llm_routing", False),
-        ("USE_ONEX_ROUTING_NODES", "true", "use_onex_routing_nodes", True),
-        ("USE_ONEX_ROUTING_NODES", "no", "use_onex_routing_nodes", False),
+        ("USE_ROUTING_NODE", "true", "use_routing_node", True),
+        ("USE_ROUTING_NODE", "no", "use_routing_node", False),
         ("LLM_ROUTING_TIMEOUT_S", "0.25", "llm_routing_timeout_s", 0.25),
         ("BATON_LLM_ROUTING_TIMEOUT_S", "0.3", "llm_routing_timeout_s", 0.3),
         ("BATON_USE_LLM_ROUTING", "true", "use_llm_routing", True),
-        ("BATON_LOCAL_DELEGATION_PRICES", "[0.1, 0.2]", "local_delegation_prices", (0.1, 0.2)),
     ],
 )
-def test_the_seeds_flags_are_taken_by_its_names_and_by_ours(monkeypatch, variable, value, field, expected):
+def test_flags_are_accepted_with_and_without_the_prefix(monkeypatch, variable, value, field, expected):
     monkeypatch.setenv(variable, value)
     assert getattr(Settings(), field) == expected
 
 
-def test_our_name_comes_before_the_seeds(monkeypatch):
+def test_the_name_with_the_prefix_takes_precedence(monkeypatch):
     monkeypatch.setenv("USE_LLM_ROUTING", "true")
     monkeypatch.setenv("BATON_USE_LLM_ROUTING", "false")
     assert Settings().use_llm_routing is False

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from baton.engine.routing.candidates import Candidate
 from baton.kernel.base.settings import Settings
+from baton.lib.router.agents import Candidate
 from baton.route.pipeline.stage import Choice
 from baton.route.prompt import Prompt
 from tests.support.routing import DEVELOPER
@@ -74,7 +74,7 @@ async def test_a_time_out_counts_as_slow_and_as_failed(endpoint, process):
 
 
 async def test_an_endpoint_that_knows_no_schema_is_asked_without(endpoint, process):
-    endpoint.how, endpoint.says = "knows_no_format", "documenter"
+    endpoint.how, endpoint.says = "knows_no_format", '{"agent": "documenter"}'
     server = await process().healthy()
     assert [(await choose(server)).agent for _ in range(2)] == ["documenter"] * 2
     assert ["response_format" in asked for asked in endpoint.asked] == [True, False, False]

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
 from baton.route.pipeline import pipeline as module
 from baton.route.pipeline.context import Assemble
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.stage import Section
 from baton.route.prompt import Prompt
+from baton.rules.call.call import Principal
 from tests.support.routing import pipeline
 
 

@@ -1,8 +1,8 @@
-"""What an agent is told: one agent when that is sure, else a shortlist, and never more than is promised."""
+"""An agent's section: one agent if sure, else a shortlist, within the promised limits."""
 
 import pytest
 
-from baton.engine.routing.candidates import Agent, Candidate
+from baton.lib.router.agents import Agent, Candidate
 from baton.route.pipeline.context import fitted, joined
 from baton.route.pipeline.sections import (
     LEAST_SHOWN,

@@ -1,8 +1,8 @@
-"""Which agent is chosen: the tiers in their order, and what of their answers counts."""
+"""The choice of an agent: the tiers in order, and the counted part of their answers."""
 
 import pytest
 
-from baton.engine.routing.candidates import Agent
+from baton.lib.router.agents import Agent
 from baton.route.pipeline.select import NAMED
 from baton.route.pipeline.stage import Choice
 from tests.support.routing import AGENTS, SURE, FixedChooser, FixedRoster, routed

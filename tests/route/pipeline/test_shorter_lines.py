@@ -1,4 +1,4 @@
-"""A real endpoint that puts lines into fewer words: its answer, its silence, and the flags that switch it on."""
+"""A real endpoint that shortens lines: its answer, its silence, and its switches."""
 
 import pytest
 
@@ -28,8 +28,7 @@ async def test_no_time_is_no_call(endpoint, process):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"enable_local_enrichment": False}, {"enable_local_inference_pipeline": False}, {"model_url": ""}],
+    "settings", [{"enable_local_enrichment": False}, {"enable_local_inference_pipeline": False}, {"model_url": ""}]
 )
 async def test_without_both_flags_and_an_endpoint_there_is_no_model(process, settings):
     assert process(**{"enable_local_enrichment": True} | settings).models.summary is None

@@ -1,12 +1,11 @@
-"""Agents as they arrive: which of two namesakes counts, which are refused, and how content is named."""
+"""Arriving agents: namesakes, refusals, and names of content."""
 
 import json
 
 import pytest
 
-from baton.engine.agents.rosters import Roster, Row
-from baton.engine.routing.candidates import Agent
 from baton.kernel.base.errors import Invalid
+from baton.lib.router.agents import Agent
 from baton.route.prompt import InlineRoster
 from baton.route.rosters.agents import (
     LONGEST_NAME,
@@ -18,6 +17,7 @@ from baton.route.rosters.agents import (
     inline_agents,
     policy_agents,
 )
+from baton.rules.agents.rosters import Roster, Row
 
 ONE, TWO = Agent(name="one", description="first"), Agent(name="two")
 NAMESAKE = Agent(name="one", description="second")
@@ -68,10 +68,7 @@ def test_files_are_read_in_the_order_of_their_paths():
 def test_rows_with_an_underscore_stand_for_no_agent():
     row = Row(description="d", prompt="p", triggers=["t"])
     table = Roster(id="r", description="d", agents={"_default": Row(), "one": row, "bare": None})
-    assert policy_agents(table) == [
-        Agent(name="one", description="d", body="p", triggers=("t",)),
-        Agent(name="bare"),
-    ]
+    assert policy_agents(table) == [Agent(name="one", description="d", body="p", triggers=("t",)), Agent(name="bare")]
 
 
 def test_the_same_agents_have_the_same_digest_however_they_are_held():

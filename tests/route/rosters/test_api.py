@@ -1,4 +1,4 @@
-"""Rosters that teams push, over real HTTP: versions, whose they are, what prompts are routed over, definitions."""
+"""Rosters pushed by teams, over real HTTP: versions, owners, routing, definitions."""
 
 import pytest
 
@@ -127,10 +127,7 @@ def test_the_organisation_s_roster_holds_where_a_team_has_none_of_that_name(peop
         (ONE | {"files": {"a.md": FILE}}, "exactly one"),
         ({"files": {"a.md": "no front matter"}}, "front matter"),
         ({"files": {"a.md": FILE, "b.md": FILE}}, "names its agent `gamma`"),
-        (
-            {"files": {"x/a.md": "---\ntriggers: /(/\n---"}},
-            "`files.x/a.md.triggers` `/(/` is not a regular expression",
-        ),
+        ({"files": {"x/a.md": "---\ntriggers: /(/\n---"}}, "`files.x/a.md.triggers` `/(/` is not a regular expression"),
         ({"agents": [{"name": "a", "triggers": ["/(/"]}]}, "`agents[0].triggers` `/(/` is not a regular expression"),
         (
             {"agents": [{"name": "a"}, {"name": "a\nb"}]},

@@ -1,18 +1,13 @@
-"""Rosters and weights on two servers of one database: what one changes, the other follows; indexes are kept and bounded."""
+"""Rosters on two servers of one database: one follows the other's changes; indexes are cached and bounded."""
 
 import asyncio
 
 import msgspec
 import pytest
 
-from baton.engine.call.principal import Principal
-from baton.engine.routing.candidates import Agent
-from baton.engine.routing.features import DEFAULT
 from baton.kernel.changes.announce import Changes
+from baton.lib.router.agents import Agent
 from baton.policies.in_force import Policies
-from baton.route.feedback import fits_store
-from baton.route.feedback.service import RouteFeedback
-from baton.route.feedback.traces import RouteTraces
 from baton.route.prompt import InlineRoster, Prompt
 from baton.route.rosters import indexes as module
 from baton.route.rosters import store
@@ -20,7 +15,8 @@ from baton.route.rosters.agents import digest_of
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
 from baton.route.rosters.roster import NewVersion
-from baton.route.rosters.service import Rosters, key_of
+from baton.route.rosters.service import PushedRosters, key_of
+from baton.rules.call.call import Principal
 
 LEAD = Principal(user="lea", role="lead", team="red")
 TOMATO = Agent(name="alpha", description="Tends tomatoes.")
@@ -33,8 +29,7 @@ class Server:
         self.indexes = Indexes()
         policies = Policies(folder, folder / "none", database, "default")
         self.in_force = RoutingRosters(database, self.changes, policies, self.indexes, "default")
-        self.rosters = Rosters(self.changes, self.in_force)
-        self.feedback = RouteFeedback(database, self.changes, RouteTraces(redis), organisation="default", threshold=0.3)
+        self.rosters = PushedRosters(self.changes, self.in_force)
 
     async def catch_up(self):
         await self.changes.catch_up()
@@ -65,7 +60,7 @@ async def test_another_server_follows_a_push_a_second_one_and_a_removal(servers)
     await one.push(TOMATO, BICYCLE)
     await other.catch_up()
     assert (await other.names())[0] == ["alpha", "beta"]
-    assert other.indexes.find(digest_of([TOMATO, BICYCLE])) is not None
+    assert other.indexes.cached(digest_of([TOMATO, BICYCLE])) is not None
     await other.rosters.remove(LEAD, key_of(LEAD, "team", "", "ours"))
     await one.catch_up()
     assert one.in_force.pushed(LEAD) == []
@@ -119,11 +114,11 @@ async def test_a_session_that_starts_has_the_index_made_that_its_prompts_need(se
     await one.push(TOMATO)
     await other.catch_up()
     fresh = other.in_force._indexes = Indexes()
-    assert (fresh.words, fresh.find(digest_of([TOMATO]))) == ("unread", None)
+    assert (fresh.words, fresh.cached(digest_of([TOMATO]))) == ("unread", None)
     other.in_force.warm(LEAD)
     await asyncio.gather(*other.in_force._warming)
     assert fresh.words == "loaded"
-    assert fresh.find(digest_of([TOMATO])) is not None
+    assert fresh.cached(digest_of([TOMATO])) is not None
 
 
 async def test_an_inline_roster_is_indexed_once_and_the_oldest_indexes_go_first(servers, monkeypatch):
@@ -140,20 +135,5 @@ async def test_an_inline_roster_is_indexed_once_and_the_oldest_indexes_go_first(
     assert first is again
     for number in (1, 2):
         await one.names(inline=inline(number))
-    assert one.indexes.find("digest0") is None
-    assert one.indexes.find("digest1") is not None
-
-
-async def test_another_server_follows_the_weights_that_a_lead_activates(servers, database):
-    one, other = servers
-    fitted = msgspec.structs.asdict(msgspec.structs.replace(DEFAULT, name_prec=3.0))
-    async with database.transaction() as connection:
-        await fits_store.add(connection, "default", "red", weights=fitted, report={}, by="lea")
-    assert one.feedback.weights(LEAD) == DEFAULT
-    await one.feedback.activate(LEAD, "", 1)
-    await other.changes.catch_up()
-    assert one.feedback.weights(LEAD) == other.feedback.weights(LEAD) == msgspec.convert(fitted, type(DEFAULT))
-    assert other.feedback.weights(Principal(team="blue")) == DEFAULT
-    await other.feedback.activate(LEAD, "", 0)
-    await one.changes.catch_up()
-    assert one.feedback.weights(LEAD) == DEFAULT
+    assert one.indexes.cached("digest0") is None
+    assert one.indexes.cached("digest1") is not None

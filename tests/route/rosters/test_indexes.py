@@ -1,12 +1,12 @@
-"""Indexes are built once for all who ask, and without the word table by words alone."""
+"""Indexes are built once for all callers, and without the word table by words alone."""
 
 import asyncio
 
 import pytest
 
-from baton.engine.routing.candidates import Agent
-from baton.engine.routing.index import AgentReading
 from baton.kernel.base.word_table import WordTableMissing
+from baton.lib.router.agents import Agent
+from baton.lib.router.index import AgentReading
 from baton.route.rosters import indexes as indexes_module
 from baton.route.rosters.indexes import Indexes
 

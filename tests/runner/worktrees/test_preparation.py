@@ -1,4 +1,4 @@
-"""A new worktree before its agent starts: what is copied into it, what its setup does, and what of it is in no result."""
+"""A new worktree before its agent starts: copied files, its setup, and parts excluded from results."""
 
 import msgspec
 import pytest
@@ -43,7 +43,7 @@ async def test_ignored_files_are_copied_and_those_that_git_knows_are_left_as_the
     (repository / ".env").chmod(0o600)
     _, tree, names, notes = await copied(".env", "**/*.local", "secrets", "a.txt", "none.*")
     assert sorted(names) == [".env", "a.local", "deep/er/b.local", "secrets/one"]
-    assert notes == ["`copy` names `none.*`, and there is no such file"]
+    assert notes == ["`copy` names `none.*`, but no file matches"]
     assert (tree.folder / ".env").read_text() == "KEY=1\n"
     assert (tree.folder / ".env").stat().st_mode & 0o777 == 0o600
     assert (tree.folder / "a.txt").read_text() == "mine\n", "the snapshot, not a copy"

@@ -1,13 +1,15 @@
-"""What the runner does with a result when the server asks for it, and pull requests by a fake `gh` and `glab`."""
+"""The runner's actions on a result at the server's request, and pull requests by a fake `gh` and `glab`."""
 
 import os
 
 import pytest
 
-from baton.runner.worktrees.result_actions import ResultAction, perform
+from baton.runner.worktrees.result_actions import RequestedAction, perform
 from baton.runner.worktrees.results import Results
 from baton.runner.worktrees.worktrees import Worktrees
 from tests.runner.conftest import ended, git, happens
+
+pytestmark = pytest.mark.slow("runs git some hundred times")
 
 FAKE = """\
 #!/bin/sh
@@ -32,7 +34,7 @@ def made(repository, tmp_path):
 
         async def use(verb, path="", **more):
             env = os.environ | ({"PATH": path} if path else {})
-            return await perform(records, job, ResultAction(verb=verb, **more), env)
+            return await perform(records, job, RequestedAction(verb=verb, **more), env)
 
         return use
 
@@ -76,7 +78,7 @@ async def test_a_link_in_the_place_of_a_folder_of_settings_is_one_too(repository
     (tree.folder / ".claude").symlink_to("other")
     await trees.collect(tree, "job_1", 1)
     records = Results(tmp_path / "home" / "results")
-    outcome = await perform(records, "job_1", ResultAction(verb="apply", by_agent=True), dict(os.environ))
+    outcome = await perform(records, "job_1", RequestedAction(verb="apply", by_agent=True), dict(os.environ))
     assert [reason.partition(":")[0] for reason in outcome.reasons] == [".claude"]
 
 
@@ -191,8 +193,8 @@ async def test_a_request_that_failed_is_tried_again_with_the_same_branch(made, f
 @pytest.mark.parametrize(
     ("host", "programs", "word"),
     [
-        ("github.com", (), "needs `gh`, which is not installed"),
-        ("gitlab.com", ("gh",), "needs `glab`, which is not installed"),
+        ("github.com", (), "needs `gh`, but it is not installed"),
+        ("gitlab.com", ("gh",), "needs `glab`, but it is not installed"),
         ("code.example.org", (), "neither `gh` nor `glab` is installed"),
     ],
 )

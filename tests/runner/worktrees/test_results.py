@@ -1,4 +1,4 @@
-"""What becomes of a job's result: it is kept as a commit, applied as a whole or not at all, and runs nothing."""
+"""A job's result: stored as a commit, applied as a whole or not at all, without running anything."""
 
 import os
 
@@ -6,7 +6,7 @@ import pytest
 
 from baton.runner.worktrees import results
 from baton.runner.worktrees.git import GitError
-from baton.runner.worktrees.result_actions import ResultAction, perform
+from baton.runner.worktrees.result_actions import RequestedAction, perform
 from baton.runner.worktrees.results import ApplyRefused, NoResult, Results, leads_out
 from baton.runner.worktrees.worktrees import NoWorktree, Worktrees
 from tests.runner.conftest import git
@@ -53,7 +53,7 @@ async def test_a_result_is_applied_beside_uncommitted_changes(worked, repository
     assert (repository / "link").readlink().name == "a.txt"
     assert (repository / "mine.txt").read_text() == "mine\n"
     assert git(repository, "log", "--oneline").count("\n") == 1
-    with pytest.raises(ApplyRefused, match="applied already"):
+    with pytest.raises(ApplyRefused, match="already applied"):
         await results.apply(result)
 
 
@@ -318,6 +318,6 @@ async def test_a_difference_is_read_in_pages_that_end_between_lines_or_character
 
 async def test_a_page_that_cannot_be_read_says_why(tmp_path):
     records = Results(tmp_path / "none")
-    outcome = await perform(records, "job_9", ResultAction(verb="diff", path="a", offset=7), {})
+    outcome = await perform(records, "job_9", RequestedAction(verb="diff", path="a", offset=7), {})
     assert (outcome.state, outcome.page.path, outcome.page.offset) == ("failed", "a", 7)
     assert "has no result" in outcome.page.error

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.server import until
 
-SEED = {
+TASKS = {
     "task_a": {"description": "Find callers", "agent_type": "explore", "depends_on": []},
     "task_b": {"description": "Find documents", "agent_type": "dewey", "depends_on": []},
     "task_c": {"description": "Build the page", "agent_type": "frontend", "depends_on": ["task_a", "task_b"]},
@@ -21,7 +21,7 @@ LEAD = {
 
 @pytest.fixture
 def make(http, session):
-    def make(tasks=SEED, **more):
+    def make(tasks=TASKS, **more):
         body = {"session_id": session["session_id"], "tasks": tasks, "roster": "stravinsky", "window_ms": HOUR_MS}
         answer = http.post("/graphs", json=body | more)
         assert answer.status_code == 201, answer.text
@@ -46,8 +46,8 @@ def states(graph):
     return {name: task["state"] for name, task in graph["tasks"].items()}
 
 
-def test_the_seed_s_dictionary_as_it_is_makes_two_waves(http, session):
-    answer = http.post("/graphs", json={"session_id": session["session_id"], "tasks": SEED, "roster": "stravinsky"})
+def test_the_example_dictionary_as_it_is_makes_two_waves(http, session):
+    answer = http.post("/graphs", json={"session_id": session["session_id"], "tasks": TASKS, "roster": "stravinsky"})
     graph = answer.json()
     assert graph["waves"] == [["task_a", "task_b"], ["task_c"]]
     assert states(graph) == {"task_a": "pending", "task_b": "pending", "task_c": "blocked"}
@@ -74,7 +74,7 @@ def test_the_seed_s_dictionary_as_it_is_makes_two_waves(http, session):
     ],
 )  # fmt: skip
 def test_a_graph_that_is_wrong_is_refused_whole(http, session, more, field, said):
-    body = {"session_id": session["session_id"], "tasks": SEED, "roster": "stravinsky"} | more
+    body = {"session_id": session["session_id"], "tasks": TASKS, "roster": "stravinsky"} | more
     answer = http.post("/graphs", json=body)
     assert answer.status_code == 422, answer.text
     assert [one for one in answer.json()["errors"] if one["field"] == field and said in one["message"]], answer.text
@@ -109,7 +109,7 @@ def test_tasks_start_in_their_waves_once(make, post, look):
 
 def test_a_task_may_be_named_in_any_script(make, post, look):
     name = "größe? 測る #1"
-    graph = make({name: SEED["task_a"], "b": {"agent_type": "explore", "depends_on": [name]}})
+    graph = make({name: TASKS["task_a"], "b": {"agent_type": "explore", "depends_on": [name]}})
     assert post(graph, "spawn", LEAD | {"task": name}).json()["task"] == name
     assert post(graph, f"tasks/{quote(name, safe='')}/complete").status_code == 200
     assert states(look(graph)) == {name: "completed", "b": "pending"}
@@ -214,7 +214,11 @@ def test_a_task_that_nobody_tried_to_start_is_seen_by_the_session_s_report(http,
 
 def test_a_batch_that_is_refused_starts_nothing_and_each_of_its_tasks_is_counted(http, make, post, look):
     graph = make(
-        {"a": SEED["task_a"], "b": SEED["task_b"] | {"depends_on": ["a"]}, "c": SEED["task_c"] | {"depends_on": ["a"]}}
+        {
+            "a": TASKS["task_a"],
+            "b": TASKS["task_b"] | {"depends_on": ["a"]},
+            "c": TASKS["task_c"] | {"depends_on": ["a"]},
+        }
     )
     for _ in range(2):
         answer = post(graph, "spawn:batch", LEAD | {"tasks": {"a": {}, "b": {}, "c": {}}})
@@ -224,7 +228,7 @@ def test_a_batch_that_is_refused_starts_nothing_and_each_of_its_tasks_is_counted
 
 
 def test_a_graph_without_a_roster_takes_starts_that_name_one(http, make, post):
-    graph = make(roster="", tasks=SEED)
+    graph = make(roster="", tasks=TASKS)
     assert post(graph, "spawn", LEAD | {"task": "task_a", "roster": "stravinsky"}).json()["roster"] == "stravinsky"
     batch = LEAD | {"tasks": {"task_b": {"roster": "stravinsky", "workspace": "w", "project": "p"}}}
     assert post(graph, "spawn:batch", batch).json()["spawned"][0]["roster"] == "stravinsky"
@@ -279,6 +283,19 @@ def test_what_runs_here_is_a_job_and_ends_with_it(http, make, post, look):
     assert sorted(job["id"] for job in jobs) == sorted([a, b])
     assert http.post(f"/jobs/{b}/cancel").status_code == 200
     assert look(graph)["state"] == "failed"
+
+
+def test_graphs_are_listed_by_the_time_they_were_made(http, make, session):
+    first, second = make(), make()
+    mine = {"session_id": session["session_id"]}
+    for bounds, found in (
+        ({"since": first["created_at"]}, [second["id"], first["id"]]),
+        ({"until": first["created_at"]}, []),
+        ({"since": second["created_at"], "until": "2100-01-01T00:00:00Z"}, [second["id"]]),
+        ({"since": first["created_at"], "until": second["created_at"]}, [first["id"]]),
+    ):
+        items = http.get("/graphs", params=mine | bounds).json()["items"]
+        assert [one["id"] for one in items] == found, bounds
 
 
 def test_another_user_finds_nothing_and_lists_are_paged(server, http, make, session):

@@ -1,4 +1,4 @@
-"""Task graphs on both databases, by several servers: jobs that end, starts at once, what the server starts itself."""
+"""Task graphs on both databases, by several servers: ending jobs, simultaneous starts, the server's own starts."""
 
 import asyncio
 from datetime import timedelta
@@ -6,19 +6,19 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from baton.clients.inventories import Inventories
-from baton.engine.agents.judge import Spawn
-from baton.engine.agents.task_graph import TaskSpec
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, NotFound, SpawnRefused, StoreUnavailable
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
+from baton.machines.inventories import Inventories
 from baton.policies.in_force import Policies
+from baton.rules.agents.judge import Spawn
+from baton.rules.agents.task_graph import TaskSpec
+from baton.rules.call.call import Principal
 from baton.shared import policy_folders
 from baton.spawn import feature
 from baton.spawn.graphs import changes, store
 from baton.spawn.graphs.service import NewGraph
-from baton.spawn.jobs import SpawnRequest
+from baton.spawn.service import SpawnRequest
 from tests.support.delegating import ADA, ADMIN, BEA, LEAD, Runner, World
 
 START = SpawnRequest(spawn=Spawn(agent_type=""))
@@ -160,7 +160,7 @@ async def test_what_the_rosters_no_longer_let_start_has_failed(server, tmp_path)
     assert await changed.spawning.graph_spawns.close(graph) == ["b"]
     found = await one.spawning.graphs.get(ADA, graph)
     assert found.graph.tasks["b"].state == "failed"
-    assert "agent `Explore` stands in no roster" in found.graph.tasks["b"].detail
+    assert "agent `Explore` is in none of the rosters" in found.graph.tasks["b"].detail
 
 
 async def test_a_start_that_comes_late_leaves_nothing_behind(one):

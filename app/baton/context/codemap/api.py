@@ -1,4 +1,4 @@
-"""`/codemap`: the code maps of your own projects. `baton codemap push` sends them; no text of a file ever comes here."""
+"""`/codemap`: the code maps of your own projects. `baton codemap push` sends them, without any file content."""
 
 from datetime import datetime
 from typing import Annotated
@@ -8,63 +8,53 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from baton.context.codemap.service import CodeMaps
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import PROJECT
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
-from baton.shared.code_map import (
-    KINDS,
-    LONGEST_NAME,
-    LONGEST_PATH,
-    MOST_AT_ONCE,
-    MOST_FILES,
-    MOST_MENTIONS,
-    MOST_SYMBOLS,
-    Kind,
-    Outline,
-    Symbol,
-)
+from baton.shared import code_map
 
 router = APIRouter(tags=["codemap"])
 CodeMapsOf = Annotated[CodeMaps, Depends(of(CodeMaps))]
 ProjectQuery = Annotated[
-    str, Query(max_length=1_000, description="The project; without it that of the header `Baton-Project`.")
+    str, PROJECT, Query(max_length=1_000, description="The project. Default: the header `Baton-Project`.")
 ]
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-Path = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH)]
+Name = Annotated[str, Field(min_length=1, max_length=code_map.LONGEST_NAME)]
+Path = Annotated[str, Field(min_length=1, max_length=code_map.LONGEST_PATH)]
 
 
 class SymbolBody(BaseModel):
-    """A definition: `line` counts from 1, `within` is the class or module that holds it."""
+    """A definition: `line` counts from 1, `within` is the class or module containing it."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Name
-    kind: Kind = Field(description=f"One of {', '.join(KINDS)}.")
+    kind: code_map.Kind = Field(description=f"One of {', '.join(code_map.KINDS)}.")
     line: int = Field(ge=1, le=10_000_000)
-    within: str = Field("", max_length=LONGEST_NAME)
+    within: str = Field("", max_length=code_map.LONGEST_NAME)
 
 
 class OutlineBody(BaseModel):
-    """The outline of one file; `mentions` are names that it uses and does not define."""
+    """The outline of one file; `mentions` are names used but not defined in it."""
 
     model_config = ConfigDict(extra="forbid")
 
     path: Path
     language: str = Field(max_length=40)
-    symbols: list[SymbolBody] = Field([], max_length=MOST_SYMBOLS)
-    mentions: list[Name] = Field([], max_length=MOST_MENTIONS)
+    symbols: list[SymbolBody] = Field([], max_length=code_map.MOST_SYMBOLS)
+    mentions: list[Name] = Field([], max_length=code_map.MOST_MENTIONS)
 
-    def outline(self) -> Outline:
-        """Return it as it is stored."""
-        return Outline(
+    def outline(self) -> code_map.Outline:
+        """Return its stored form."""
+        return code_map.Outline(
             path=self.path,
             language=self.language,
-            symbols=tuple(Symbol(one.name, one.kind, one.line, one.within) for one in self.symbols),
+            symbols=tuple(code_map.Symbol(one.name, one.kind, one.line, one.within) for one in self.symbols),
             mentions=tuple(self.mentions),
         )
 
 
 class OutlinesBody(BaseModel):
-    """Outlines of files that are new or have changed."""
+    """Outlines of new or changed files."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -84,7 +74,7 @@ class OutlinesBody(BaseModel):
         },
     )
 
-    outlines: list[OutlineBody] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    outlines: list[OutlineBody] = Field(min_length=1, max_length=code_map.MOST_AT_ONCE)
 
 
 class ManifestBody(BaseModel):
@@ -94,11 +84,11 @@ class ManifestBody(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"files": {"src/cart.py": "4f1d9c0a83b2417790c1d2e3"}}]}
     )
 
-    files: dict[Path, Annotated[str, Field(min_length=1, max_length=64)]] = Field(max_length=MOST_FILES)
+    files: dict[Path, Annotated[str, Field(min_length=1, max_length=64)]] = Field(max_length=code_map.MOST_FILES)
 
 
 class MissingModel(BaseModel):
-    """The files whose outlines the server does not have, or has in another state."""
+    """The files with a missing or outdated outline on the server."""
 
     missing: list[str]
 
@@ -115,15 +105,15 @@ class CodeMapModel(BaseModel):
 
 @router.get("/codemap", operation_id="list_code_maps")
 async def list_code_maps(caller: CallerOf, maps: CodeMapsOf) -> list[CodeMapModel]:
-    """List your own code maps, the newest first; nobody else sees them."""
-    return [CodeMapModel.model_validate(one, from_attributes=True) for one in await maps.find(caller.principal)]
+    """List your own code maps, the newest first; other users cannot see them."""
+    return [CodeMapModel.model_validate(one, from_attributes=True) for one in await maps.list_maps(caller.principal)]
 
 
 @router.put("/codemap", operation_id="put_code_map", dependencies=[WORK])
 async def put_code_map(
     caller: CallerOf, maps: CodeMapsOf, body: ManifestBody, project: ProjectQuery = ""
 ) -> MissingModel:
-    """Store the list of the project's files: remove the maps of others, and return which files to send."""
+    """Store the list of the project's files: remove the maps of others, and return the files to send."""
     missing = await maps.settle(caller.principal, project or caller.project, body.files)
     return MissingModel(missing=missing)
 

@@ -1,4 +1,4 @@
-"""Code maps: each developer's own, of each project, pushed from the developer's machine a few files at a time."""
+"""Code maps: one per developer and project, pushed from the developer's machine a few files at a time."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,42 +6,42 @@ from datetime import UTC, datetime
 
 from baton.context.codemap import store
 from baton.context.codemap.store import CodeMapSummary
-from baton.engine.call.principal import Principal
-from baton.engine.text.masking import mask
-from baton.engine.text.plain_names import first_odd
-from baton.engine.text.quoting import one_line
 from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.permissions import require
+from baton.lib.text.masking import mask
+from baton.lib.text.quoting import first_odd, one_line
+from baton.people.users import require
+from baton.rules.call.call import Principal
 from baton.shared.code_map import MOST_FILES, MOST_IN_ALL, Outline
 
 MOST_MAPS = 50
-"""Projects that one developer may have a map of."""
+"""Maximum projects with a map of one developer."""
 _AWAY = "code maps cannot be read or stored now; try again"
 _LEAVES = re.compile(r"^(?:/|[A-Za-z]:|\.\.(?:/|$))|/\.\.(?:/|$)")
-"""Paths that do not stay within the project."""
+"""Paths outside the project."""
 
 
 class CodeMaps:
-    """Stores code maps. Whoever asks, it is only ever about their own."""
+    """Stores code maps. Every caller sees only their own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def put_files(self, principal: Principal, project: str, outlines: Sequence[Outline]) -> None:
-        """Store outlines in the place of those of the same files.
+        """Store outlines, replacing those of the same files.
 
         Raises:
             Invalid: If an outline cannot be stored, or the map would grow too large.
-            StoreUnavailable: If the database is away; nothing was changed.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "codemap.write")
         _check_project(project)
         checked = {one.path: _checked(one) for one in outlines}
         try:
             async with self._database.transaction() as connection:
-                if await store.touch(connection, principal, project, datetime.now(UTC)) == 1:
-                    _check_number(await store.count(connection, principal))
+                is_new = await store.touch(connection, principal, project, datetime.now(UTC)) == 1
+                if is_new and await store.count(connection, principal) > MOST_MAPS:
+                    raise Invalid("project", f"is one too many: {MOST_MAPS} code maps are kept; drop one first")
                 known = await store.digests(connection, principal, project)
                 sizes = {path: size for path, (_, size) in known.items()}
                 sizes |= {path: len(one.symbols) for path, one in checked.items()}
@@ -56,15 +56,15 @@ class CodeMaps:
             raise StoreUnavailable(_AWAY) from None
 
     async def settle(self, principal: Principal, project: str, files: Mapping[str, str]) -> list[str]:
-        """Remove the files that are not named, and return those whose outline is missing or another one.
+        """Remove unlisted files, and return those with a missing or outdated outline.
 
         Args:
-            principal: Whose map it is.
+            principal: The map's owner.
             project: The project's name.
             files: The digest of each file's outline, by path: all files of the project.
 
         Raises:
-            StoreUnavailable: If the database is away; nothing was changed.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "codemap.write")
         _check_project(project)
@@ -79,7 +79,7 @@ class CodeMaps:
             raise StoreUnavailable(_AWAY) from None
         return sorted(path for path, digest in files.items() if known.get(path, ("", 0))[0] != digest)
 
-    async def find(self, principal: Principal) -> list[CodeMapSummary]:
+    async def list_maps(self, principal: Principal) -> list[CodeMapSummary]:
         """List one's own code maps, the newest first. Raise StoreUnavailable."""
         require(principal, "codemap.read")
         try:
@@ -88,12 +88,7 @@ class CodeMaps:
             raise StoreUnavailable(_AWAY) from None
 
     async def drop(self, principal: Principal, project: str) -> None:
-        """Remove a code map.
-
-        Raises:
-            NotFound: If one has none of that project.
-            StoreUnavailable: If the database is away; nothing was changed.
-        """
+        """Remove a code map. Raise NotFound, StoreUnavailable."""
         require(principal, "codemap.write")
         try:
             async with self._database.transaction() as connection:
@@ -104,24 +99,19 @@ class CodeMaps:
             raise NotFound(f"you have no code map of `{project}`; `baton codemap show` lists yours")
 
 
-def _check_number(maps: int) -> None:
-    if maps > MOST_MAPS:
-        raise Invalid("project", f"is one too many: {MOST_MAPS} code maps are kept; drop one first")
-
-
 def _check_project(project: str) -> None:
     if not project.strip():
         raise Invalid("project", "is missing; send `Baton-Project`, or name it")
 
 
 def _checked(one: Outline) -> Outline:
-    """Return an outline whose names can be stored and shown.
+    """Return an outline with storable and displayable names.
 
     Raises:
-        Invalid: If its path leaves the project, or something in it is no name.
+        Invalid: If its path leaves the project, or a name is not displayable.
     """
     if _LEAVES.search(one.path):
-        raise Invalid("outlines", f"names the path `{one.path[:100]}`, which leaves the project")
+        raise Invalid("outlines", f"names the path `{one.path[:100]}`, outside the project")
     names = [one.path, one.language or "-", *one.mentions]
     names += [name for symbol in one.symbols for name in (symbol.name, symbol.within) if name]
     odd = first_odd(names)

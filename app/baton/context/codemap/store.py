@@ -9,13 +9,13 @@ from sqlalchemy import JSON, Column, RowMapping, Table, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into
 from baton.kernel.base.storable import storable
+from baton.rules.call.call import Principal
 from baton.shared.code_map import Outline
 
 BATCH = 500
-"""Paths in one condition of a query."""
+"""Maximum paths in one condition of a query."""
 
 
 class CodeMapRow(SQLModel, table=True):
@@ -32,7 +32,7 @@ class CodeMapRow(SQLModel, table=True):
 
 
 class CodeMapFileRow(SQLModel, table=True):
-    """The outline of one file; `symbol_count` is how many symbols it has."""
+    """The outline of one file; `symbol_count` is its number of symbols."""
 
     __tablename__ = "code_map_files"
     __table__: ClassVar[Table]
@@ -49,7 +49,7 @@ class CodeMapFileRow(SQLModel, table=True):
 
 
 class CodeMapSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A code map at a glance."""
+    """A code map's summary."""
 
     project: str
     version: int
@@ -71,7 +71,7 @@ def _mine(table: Table, principal: Principal) -> tuple[Any, ...]:
 
 
 async def touch(connection: AsyncConnection, principal: Principal, project: str, now: datetime) -> int:
-    """Raise a map's version, making the map if need be, and return it. The row stays locked until the transaction ends."""
+    """Increment a map's version, creating the map if needed, and return it. The row stays locked."""
     row = {
         "organisation": principal.organisation,
         "user": storable(principal.user),
@@ -81,8 +81,7 @@ async def touch(connection: AsyncConnection, principal: Principal, project: str,
     }
     insert = insert_into(connection.dialect.name, _maps).values(row)
     raised = insert.on_conflict_do_update(
-        index_elements=["organisation", "user", "project"],
-        set_={"version": _maps.c.version + 1, "updated_at": now},
+        index_elements=["organisation", "user", "project"], set_={"version": _maps.c.version + 1, "updated_at": now}
     )
     return int((await connection.execute(raised.returning(_maps.c.version))).scalar_one())
 
@@ -95,7 +94,7 @@ async def version(database: Database, principal: Principal, project: str) -> int
 
 
 async def count(connection: AsyncConnection, principal: Principal) -> int:
-    """Return how many maps a developer has."""
+    """Return a developer's number of maps."""
     return int((await connection.execute(select(func.count()).where(*_mine(_maps, principal)))).scalar_one())
 
 
@@ -106,7 +105,7 @@ async def digests(connection: AsyncConnection, principal: Principal, project: st
 
 
 async def put(connection: AsyncConnection, principal: Principal, project: str, outlines: Sequence[Outline]) -> None:
-    """Store outlines in the place of those of the same paths."""
+    """Store outlines, replacing those of the same paths."""
     rows = [
         {
             "organisation": principal.organisation,
@@ -139,7 +138,7 @@ async def remove_files(connection: AsyncConnection, principal: Principal, projec
 
 
 async def remove(connection: AsyncConnection, principal: Principal, project: str) -> bool:
-    """Remove a map; return whether there was one."""
+    """Remove a map; return whether it existed."""
     await connection.execute(delete(_files).where(*_of(_files, principal, project)))
     return bool((await connection.execute(delete(_maps).where(*_of(_maps, principal, project)))).rowcount)
 
@@ -173,7 +172,7 @@ async def summaries(database: Database, principal: Principal) -> list[CodeMapSum
 
 
 async def outlines(database: Database, principal: Principal, project: str) -> Sequence[RowMapping]:
-    """Read a map's rows as they are stored, by path; decoding them is the caller's. Raise DatabaseUnavailable."""
+    """Read a map's undecoded rows, by path. Raise DatabaseUnavailable."""
     query = (
         select(_files.c.path, _files.c.language, _files.c.symbols, _files.c.mentions)
         .where(*_of(_files, principal, project))

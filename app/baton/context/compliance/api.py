@@ -1,4 +1,4 @@
-"""`POST /compliance/results`: what an external evaluator found."""
+"""`POST /compliance/results`: the findings of an external evaluator."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.context.compliance.evaluator import MOST_PATTERNS
-from baton.context.compliance.service import Compliance, Violation
+from baton.context.compliance.service import Compliance, PatternViolation
 from baton.context.patterns.pattern import LONGEST_MESSAGE
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
@@ -17,20 +17,18 @@ ComplianceOf = Annotated[Compliance, Depends(of(Compliance))]
 
 
 class ViolationBody(BaseModel):
-    """What was found of one pattern of the request."""
+    """The finding on one pattern of the request."""
 
-    model_config = ConfigDict(
-        extra="ignore"
-    )  # the event's other fields may come along; they are the server's own words
+    model_config = ConfigDict(extra="ignore")  # other fields of the event are accepted; they are the server's own words
 
     pattern_id: str = Field(min_length=1, max_length=100)
     violated: bool
     message: str = Field("", max_length=4 * LONGEST_MESSAGE)
-    """What the agent is told, cut to 300 characters."""
+    """The message to the agent, cut to 300 characters."""
 
 
 class ComplianceResultBody(BaseModel):
-    """The result of an evaluation that the topic `compliance-evaluate` asked for."""
+    """The result of an evaluation requested by the topic `compliance-evaluate`."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -51,22 +49,24 @@ class ComplianceResultBody(BaseModel):
     )
 
     correlation_id: str = Field(min_length=1, max_length=100)
-    """That of the request."""
+    """The request's id."""
     violations: Annotated[list[ViolationBody], Field(max_length=MOST_PATTERNS)]
 
 
 class ComplianceTaken(BaseModel):
-    """What became of a result."""
+    """The effect of a result."""
 
     taken: bool
-    """False if no evaluation of this id waits: its result came before, or an hour is over. Sending again does no harm."""
+    """False if no evaluation of this id waits: its result arrived before, or more than an hour ago. Resending is
+    harmless.
+    """
     advisories: int
-    """Advisories that wait for the session's next prompt now."""
+    """Number of advisories now waiting for the session's next prompt."""
 
 
 @router.post("/compliance/results", operation_id="report_compliance", dependencies=[WORK])
 async def report_compliance(caller: CallerOf, compliance: ComplianceOf, body: ComplianceResultBody) -> ComplianceTaken:
-    """Report what an evaluation found. The session's next prompt says once what was violated."""
-    violations = [Violation(**one.model_dump()) for one in body.violations]
+    """Report an evaluation's findings. The session's next prompt mentions violations once."""
+    violations = [PatternViolation(**one.model_dump()) for one in body.violations]
     advisories = await compliance.report(caller.principal, body.correlation_id, violations)
     return ComplianceTaken(taken=advisories is not None, advisories=advisories or 0)

@@ -1,6 +1,6 @@
-"""Results of external evaluations that come over Kafka: an evaluator there answers on the topic `compliance-evaluated`.
+"""Results of external evaluations over Kafka: an evaluator answers on the topic `compliance-evaluated`.
 
-The servers share the topic in one consumer group. What Baton itself sends there is passed over.
+The servers share the topic in one consumer group. Baton's own messages there are skipped.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from baton.context.compliance.result import read_result
+from baton.context.compliance.inbox import read_result
 from baton.context.compliance.service import Compliance
 from baton.events.cloud_event import source_of
-from baton.events.sinks.daemon_thread import in_daemon_thread
 from baton.events.sinks.kafka import client_settings
+from baton.events.sinks.runner import in_daemon_thread
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.pause import pause
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 GROUP = "baton-compliance"
 WAIT_S = 0.5
-"""Longest wait for a message, in seconds; stopping may take as long."""
+"""Timeout of a wait for a message, in seconds; stopping may take as long."""
 RETRY_S = 1.0
 _BATCH = 50
 
@@ -39,17 +39,17 @@ _envelope = msgspec.json.Decoder(_Envelope).decode
 
 
 class KafkaComplianceInbox:
-    """Takes each result at least once; taking it again changes nothing. What cannot be read is logged and skipped."""
+    """Processes each result at least once; a repetition changes nothing. Unreadable ones are logged and skipped."""
 
     def __init__(self, url: str, topic: str, compliance: Compliance, *, organisation: str) -> None:
-        """Keep what is needed to connect; `topic` is the full name of `compliance-evaluated`."""
+        """Store the connection's parameters; `topic` is the full name of `compliance-evaluated`."""
         self._url = url
         self._topic = topic
         self._compliance = compliance
         self._own = source_of(organisation)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Take results until told to stop. While the brokers or Redis are away, they wait at the brokers."""
+        """Process results until stopped. While the brokers or Redis are unavailable, they wait at the brokers."""
         try:
             from confluent_kafka import Consumer  # noqa: PLC0415 - an optional package
 
@@ -73,16 +73,16 @@ class KafkaComplianceInbox:
         return client_settings(self._url) | {
             "client.id": "baton",
             "group.id": GROUP,
-            # A result that came while no server knew the group yet is still wanted; old ones answer no waiting request.
+            # A result sent before any server knew the group is still needed; old ones answer no waiting request.
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            # The evaluator's first result makes the topic; until then its absence is no error worth a line each time.
+            # The evaluator's first result creates the topic; until then its absence must not be logged each time.
             "allow.auto.create.topics": True,
             "log_level": 3,
         }
 
     async def _take_all(self, messages: Sequence["Message"], stop: asyncio.Event) -> bool:
-        """Take the messages in their order; return False if told to stop before all were taken."""
+        """Process the messages in order; return False if stopped before the end."""
         for message in messages:
             error = message.error()
             if error is not None:
@@ -96,7 +96,7 @@ class KafkaComplianceInbox:
         return True
 
     async def _take(self, content: bytes) -> bool:
-        """Take one result; return False if Redis is away."""
+        """Process one result; return False if Redis is unavailable."""
         try:
             if _envelope(content).source == self._own:
                 return True
@@ -112,7 +112,7 @@ class KafkaComplianceInbox:
 
 
 def _commit(consumer: "Consumer") -> None:
-    """Commit what was taken. Where the brokers do not take it, the messages come again, which changes nothing."""
+    """Commit the processed messages. If the brokers reject this, the messages are repeated, which changes nothing."""
     from confluent_kafka import KafkaException  # noqa: PLC0415 - an optional package
 
     with contextlib.suppress(KafkaException):

@@ -1,7 +1,7 @@
-"""Holds finished edits to the team's patterns, in the background: no hook waits for it.
+"""Checks finished edits against the team's patterns, in the background: no hook waits for it.
 
-An edit is judged by the built-in evaluator where a pattern has a check. Patterns without one are put to an external
-evaluator, if there is one: it reads the topic `compliance-evaluate` and posts its result.
+The built-in evaluator handles patterns with a check. The others go to an external evaluator, if there is one: it reads
+the topic `compliance-evaluate` and posts its result.
 """
 
 import asyncio
@@ -13,47 +13,38 @@ from itertools import islice
 import msgspec
 from uuid_utils import uuid7
 
-from baton.context.advisories.advisory import Advisory
-from baton.context.advisories.store import Advisories
-from baton.context.compliance.evaluator import MOST_PATTERNS, applicable, judge
-from baton.context.compliance.languages import language_of
+from baton.context.advisories.service import Advisories, Advisory
+from baton.context.compliance.evaluator import MOST_PATTERNS, applicable, judge, language_of
 from baton.context.compliance.store import ComplianceStore, Evaluation
 from baton.context.patterns import store as patterns_store
-from baton.context.patterns.counts import PatternCounts
 from baton.context.patterns.in_force import PatternsInForce
 from baton.context.patterns.index import IndexedPattern
 from baton.context.patterns.pattern import LONGEST_MESSAGE, one_line
-from baton.engine.call.call import ToolCall
-from baton.engine.call.edited_paths import within_project
-from baton.engine.call.edited_texts import EditedText, edited_texts
-from baton.engine.call.principal import Principal
+from baton.context.patterns.store import PatternCounts
 from baton.events.emitting.emission import Emitter, natural_id
-from baton.events.payloads.context import (
-    ApplicablePattern,
-    ComplianceEvaluate,
-    ComplianceEvaluated,
-    ComplianceViolation,
-)
+from baton.events.payloads import ApplicablePattern, ComplianceEvaluate, ComplianceEvaluated, ComplianceViolation
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.redis.client import RedisUnavailable
-from baton.people.permissions import require
-from baton.records.pipeline.counters import Counters
+from baton.people.users import require
+from baton.records.pipeline.recorder import Counters
+from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.edited_files import EditedText, edited_texts, within_project
 
 log = logging.getLogger(__name__)
 
 BUDGET_S = 0.3
-"""Longest that one edit's evaluation may take, in seconds. Seed 004."""
+"""Time limit of one edit's evaluation, in seconds."""
 MOST_WAITING = 128
-"""Edits that wait for their evaluation: some four megabytes. Further ones are dropped and counted."""
+"""Maximum edits waiting for evaluation: some four megabytes. Further ones are dropped and counted."""
 DEGRADED = "compliance"
 _LONGEST_PATH = 120
 EDITING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "StrReplace", "apply_patch", "Bash"})
-"""Tools whose finished calls are looked at; of a shell's only those that hold a patch."""
+"""Tools with evaluated calls; of a shell's calls only those with a patch."""
 
 
-class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """What an external evaluator says of one pattern."""
+class PatternViolation(msgspec.Struct, frozen=True, kw_only=True):
+    """An external evaluator's finding on one pattern."""
 
     pattern_id: str
     violated: bool
@@ -68,7 +59,7 @@ class _Edit(msgspec.Struct, frozen=True):
 
 
 class Compliance:
-    """A bounded queue of edits, and what becomes of them."""
+    """A bounded queue of edits, and their evaluation."""
 
     def __init__(
         self,
@@ -98,7 +89,7 @@ class Compliance:
         self._arrived = asyncio.Event()
 
     def submit(self, principal: Principal, call: ToolCall) -> None:
-        """Queue what a finished call wrote. Never wait and never fail; what does not fit is dropped and counted."""
+        """Queue the text written by a finished call. Never wait and never fail; if full, drop and count it."""
         if (
             not self._enabled
             or call.tool_name not in EDITING_TOOLS
@@ -115,7 +106,7 @@ class Compliance:
             self._arrived.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Evaluate queued edits one after the other until told to stop."""
+        """Evaluate queued edits one after the other until stopped."""
         while not stop.is_set():
             waits = [asyncio.ensure_future(event.wait()) for event in (self._arrived, stop)]
             try:
@@ -133,17 +124,17 @@ class Compliance:
                 await self._evaluate(edit)
         except (TimeoutError, RedisUnavailable, DatabaseUnavailable) as error:
             self._missed()
-            log.warning("an edit was not held to its team's patterns: %s", error or "it took too long")
+            log.warning("an edit was not checked against its team's patterns: %s", error or "it took too long")
         except Exception:
             self._missed()
-            log.exception("an edit was not held to its team's patterns")
+            log.exception("an edit was not checked against its team's patterns")
 
     async def _evaluate(self, edit: _Edit) -> None:
         index = self._in_force.team(edit.principal.team)
         if index is None:
             return
         path = edit.edited.path
-        # A team may have many patterns and RE2 has to read the whole text: both are a thread's work.
+        # A team may have many patterns and RE2 reads the whole text: both run in a thread.
         concerned = await asyncio.to_thread(applicable, index.of_project(edit.project), path)
         wanted = [one for one in concerned if one.check or self._external][:MOST_PATTERNS]
         cooling = await self._store.cooling(edit.principal, edit.session_id, [one.id for one in wanted])
@@ -163,15 +154,15 @@ class Compliance:
             return
         for one in judged:
             self._counts.judged(one.pattern.id, violated=one.violated)
-        # The cool-down begins with what is said, not with what is looked at: an edit that follows a pattern must not hide
-        # the next one, which does not.
+        # The cool-down starts with an advisory, not with a check: an edit that follows a pattern must not hide a later
+        # violation.
         said = await self._store.cool_down(
             edit.principal, edit.session_id, [one.pattern.id for one in judged if one.violated]
         )
         violated = {one.pattern.id: one.pattern for one in judged if one.pattern.id in said}
         messages = await self._messages(edit.principal, list(violated.values()), path)
         await self._advise(edit.principal, edit.session_id, violated, messages)
-        # An external evaluator answers the rest of the request with an event of its own.
+        # An external evaluator answers the rest of the request with its own event.
         self._emit_result(
             edit.principal,
             edit.session_id,
@@ -186,27 +177,25 @@ class Compliance:
             evaluation = Evaluation(who.organisation, who.team, who.user, who.job, edit.session_id, tuple(pattern_ids))
             await self._store.expect(correlation_id, evaluation)
 
-    async def report(self, principal: Principal, correlation_id: str, violations: Sequence[Violation]) -> int | None:
-        """Take the result of an external evaluation; return how many advisories it led to.
+    async def report(
+        self, principal: Principal, correlation_id: str, violations: Sequence[PatternViolation]
+    ) -> int | None:
+        """Process the result of an external evaluation; return the number of advisories.
 
-        None is returned if no evaluation of this id waits: its result came before, or an hour is over.
-        Only patterns of the request count, in the team's own words: an evaluator adds a message, nothing else.
+        None is returned if no evaluation of this id waits: its result arrived before, or more than an hour ago. Only
+        patterns of the request count, in the team's own words: an evaluator adds only a message.
 
         Raises:
             Forbidden: If the role may not report.
-            StoreUnavailable: If Redis is away; the result may be sent again.
+            StoreUnavailable: If Redis is unavailable; the result may be sent again.
         """
         require(principal, "compliance.report")
         return await self.receive(correlation_id, violations)
 
-    async def receive(self, correlation_id: str, violations: Sequence[Violation]) -> int | None:
-        """Take a result as `report` does, from who may write to the server's own Redis.
-
-        Raises:
-            StoreUnavailable: If Redis is away; the result may be sent again.
-        """
+    async def receive(self, correlation_id: str, violations: Sequence[PatternViolation]) -> int | None:
+        """Process a result like `report`, from a writer to the server's own Redis. Raise StoreUnavailable."""
         try:
-            waiting = await self._store.take(correlation_id)
+            waiting = await self._store.pop(correlation_id)
             if waiting is None or waiting.organisation != self._organisation:
                 return None
             index = self._in_force.team(waiting.team)
@@ -221,7 +210,7 @@ class Compliance:
             messages = {id_: one_line(one.message, LONGEST_MESSAGE) for id_, (_, one) in known.items()}
             await self._advise(waiting.principal, waiting.session_id, violated, messages)
         except RedisUnavailable:
-            raise StoreUnavailable("redis is away; send the result again") from None
+            raise StoreUnavailable("redis is unavailable; send the result again") from None
         for id_, (_, one) in known.items():
             self._counts.judged(id_, violated=one.violated)
         self._emit_result(
@@ -234,7 +223,7 @@ class Compliance:
         return len(violated)
 
     async def _messages(self, principal: Principal, violated: Sequence[IndexedPattern], path: str) -> dict[str, str]:
-        """Return what is said of each violated pattern: its check's message, else its text; and the file."""
+        """Return the text about each violated pattern: its check's message, else its own text; and the file."""
         silent = [one.id for one in violated if not one.check.message]
         stored = (
             await patterns_store.with_ids(self._database, principal.organisation, principal.team, silent)
@@ -246,11 +235,7 @@ class Compliance:
         return {id_: one_line(f"{where}: {text}" if text else where, LONGEST_MESSAGE) for id_, text in texts.items()}
 
     async def _advise(
-        self,
-        principal: Principal,
-        session_id: str,
-        violated: Mapping[str, IndexedPattern],
-        messages: Mapping[str, str],
+        self, principal: Principal, session_id: str, violated: Mapping[str, IndexedPattern], messages: Mapping[str, str]
     ) -> None:
         await self._advisories.add(
             principal,
@@ -284,7 +269,7 @@ class Compliance:
                 ),
             )
 
-        self._emitter.emit_later(edit.principal, build, size=len(text))
+        self._emitter.emit_later(edit.principal, build, topic="compliance-evaluate")
 
     def _emit_result(
         self,

@@ -1,16 +1,14 @@
-"""The handler `code_analysis`: where the code is that a prompt names or speaks of, from the developer's own code map."""
+"""The handler `code_analysis`: the location of code relevant to a prompt, from the developer's own code map."""
 
-from baton.context.codemap.index import PATH, FoundFile
-from baton.context.codemap.indexes import CodeIndexes
+from baton.context.codemap.index import PATH, CodeIndexes, FoundFile
 from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt
 from baton.shared.code_map import Symbol
 
 VERSION = "lines-1"
-"""The version of the wording."""
 
 
 class CodeAnalysis:
-    """Names files and symbols."""
+    """Names relevant files and symbols."""
 
     name = "code_analysis"
     heading = "Code"
@@ -19,11 +17,11 @@ class CodeAnalysis:
         self._indexes = indexes
 
     async def enrich(self, prompt: EnrichmentPrompt) -> Enrichment:
-        """Return the files that the prompt is likely about. Raise DatabaseUnavailable."""
+        """Return the files probably relevant to the prompt. Raise DatabaseUnavailable."""
         if not prompt.project:
             return Enrichment()
-        index = await self._indexes.find(prompt.principal, prompt.project)
-        found = index.find(prompt.text) if index is not None else []
+        index = await self._indexes.get(prompt.principal, prompt.project)
+        found = index.search(prompt.text) if index is not None else []
         if not found:
             return Enrichment()
         return Enrichment(
@@ -32,7 +30,7 @@ class CodeAnalysis:
 
 
 def worded(file: FoundFile) -> str:
-    """Return a file as a line of markdown: its path, its symbols with their lines, and the files that use them."""
+    """Return a file as a line of markdown: its path, its symbols with their lines, and the files using them."""
     symbols = ", ".join(map(_worded, file.symbols))
     users = f"; used in {', '.join(f'`{path}`' for path in file.used_in)}" if file.used_in else ""
     return f"- `{file.path}`" + (f": {symbols}" if symbols else "") + users

@@ -1,7 +1,7 @@
-"""What a developer's agents have done lately in a project, read from the developer's own records.
+"""Recent work of a developer's agents in a project, from the developer's own records.
 
-It says what was edited, which tests ran and how they ended, what was delegated and what was refused. Nobody else's records
-are looked at, not even those of the same team.
+It contains edits, tests with their results, delegations and refusals. Other users' records are not read, even in the
+same team.
 """
 
 import re
@@ -14,32 +14,32 @@ import msgspec
 from sqlalchemy import Row, select
 
 from baton.delegate.core.stores.tables import JOBS
-from baton.engine.call.principal import Principal
-from baton.engine.text.quoting import one_line
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.records.pipeline.store import DecisionRow
+from baton.lib.text.quoting import one_line
+from baton.records.tables import DECISIONS
+from baton.rules.call.call import Principal
 
 NEWEST = 2_000
-"""Records of the developer that are looked through, newest first, so that the query's work is bounded."""
+"""Maximum records of the developer in the query, newest first, to bound its work."""
 OF_PROJECT = 300
-"""Records of the project that are read."""
+"""Maximum records read of the project."""
 MOST_FILES, MOST_TESTS, MOST_JOBS, MOST_REFUSALS = 8, 3, 4, 3
 LONGEST_COMMAND, LONGEST_PATH, LONGEST_TASK = 100, 120, 80
 _EDITS = frozenset(
     {"edit", "multiedit", "write", "notebookedit", "apply_patch", "replace", "write_file", "str_replace", "create"}
 )
-"""Tools that write a file, as the clients name them, in small letters."""
+"""The clients' names of tools that write a file, in lower case."""
 _TESTS = re.compile(
     r"(?:^|[\s;&|/(])(?:(?:pytest|py\.test|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|unittest|runtests(?:\.\w+)?)(?![\w.-])"
     r"|(?:go|cargo|dotnet|mvn|mvnw|gradle|gradlew|npm|yarn|pnpm|bun|deno|mix|swift|rake|make|just|task|bazel)\s+(?:run\s+|-\S+\s+)?"
     r"(?:[\w:.-]*test[\w:.-]*|check)(?![\w-]))"
 )
-_decisions = DecisionRow.__table__
+_decisions = DECISIONS
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was done: `name` is a file, a command, a task or a rule; `state` how it ended, "" if unknown."""
+    """A piece of work: `name` is a file, a command, a task or a rule; `state` its result, "" if unknown."""
 
     name: str
     at: datetime
@@ -48,7 +48,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecentWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done lately, the newest first in each list."""
+    """Recent work, the newest first in each list."""
 
     edited: tuple[Work, ...] = ()
     tested: tuple[Work, ...] = ()
@@ -57,17 +57,17 @@ class RecentWork(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """What it says apart from ages and counts: while these are the same, there is nothing new to tell."""
+        """Its content apart from ages and counts: if unchanged, there is no news."""
         return tuple((one.name, one.state) for part in self.parts for one in part)
 
     @property
     def parts(self) -> tuple[tuple[Work, ...], ...]:
-        """Its lists, in the order of their worth."""
+        """Its lists, in order of importance."""
         return self.tested, self.edited, self.delegated, self.refused
 
 
 async def read(database: Database, principal: Principal, project: str, since: datetime) -> RecentWork:
-    """Read what a developer's agents did in a project since a moment. Raise DatabaseUnavailable."""
+    """Read the work of a developer's agents in a project since a timestamp. Raise DatabaseUnavailable."""
     mine = (_decisions.c.organisation == principal.organisation, _decisions.c.user == storable(principal.user))
     newest = (
         select(
@@ -137,7 +137,7 @@ def _tested(calls: Sequence[Row[Any]]) -> tuple[Work, ...]:
         if not call.command or call.decision == "block" or call.outcome == "refused" or not _TESTS.search(call.command):
             continue
         name = one_line(call.command, LONGEST_COMMAND)
-        # Of a command that ran several times the newest run counts, which comes first.
+        # Of a repeated command the newest run counts, and it comes first.
         found.setdefault(
             name, Work(name=name, at=call.at, state={"ran": "passed", "failed": "failed"}.get(call.outcome, ""))
         )

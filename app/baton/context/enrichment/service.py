@@ -1,40 +1,38 @@
-"""Enriches a prompt: asks all handlers at once, each within its budget, and caps what they say.
+"""Enriches a prompt: calls all handlers concurrently, each within its budget, and caps their texts.
 
-A handler that is late, breaks or has nothing to say adds nothing, and no answer waits for it longer than `WHOLE_S`.
+A late, failed or empty handler adds nothing, and no answer waits longer than `WHOLE_S`.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
-from baton.context.enrichment.cap import Candidate, capped, tokens_of
-from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, Handler, HandlerFailed
-from baton.engine.call.principal import Principal
-from baton.engine.text.masking import mask
-from baton.engine.text.quoting import harmless, visible
+from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, Handled, Handler, capped, tokens_of
 from baton.kernel.base.errors import BatonError
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.redis.client import RedisUnavailable
+from baton.lib.text.masking import mask
+from baton.lib.text.quoting import harmless, visible
 
 log = logging.getLogger(__name__)
 
 EACH_S = 0.15
-"""Longest that one handler may take, in seconds."""
+"""Time limit of one handler, in seconds."""
 WHOLE_S = 0.2
-"""Longest that all of them together may take, in seconds."""
+"""Time limit of all of them together, in seconds."""
 LONGEST = 12_000
-"""Characters of one handler's text that are kept: more than the cap of tokens leaves of any prose."""
+"""Maximum characters kept of one handler's text: more than the token cap allows for any prose."""
 LARGEST = 64_000
-"""Characters of one handler's text that are read; a handler that says more has failed."""
+"""Maximum characters read of one handler's text; a longer one counts as failed."""
 Outcome = Literal["kept", "dropped", "empty", "late", "failed"]
 
 
 class HandlerRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one handler: its time, and the tokens of its text before the cap."""
+    """One handler's result: its time, and the tokens of its text before the cap."""
 
     name: str
     heading: str
@@ -42,30 +40,23 @@ class HandlerRun(msgspec.Struct, frozen=True, kw_only=True):
     latency_ms: float
     tokens: int = 0
     enrichment: Enrichment = Enrichment()
-    """What it said; `text` is as it may be shown, and "" unless the outcome is `kept`."""
-
-
-HandlersFor = Callable[[Principal], Sequence[Handler]]
-"""Finds the handlers of a principal's prompts, in their order."""
+    """Its answer; `text` is safe to show, and "" unless the outcome is `kept`."""
 
 
 class Enricher:
-    """Asks the handlers of a principal."""
+    """Calls the handlers."""
 
-    def __init__(self, handlers_for: HandlersFor) -> None:
-        self._handlers_for = handlers_for
+    def __init__(self, handlers: Sequence[Handler]) -> None:
+        self._handlers = handlers
         self._abandoned: set[asyncio.Task[HandlerRun]] = set()
 
     async def enrich(self, prompt: EnrichmentPrompt) -> list[HandlerRun]:
-        """Ask all handlers; return what became of each, in their order, within `WHOLE_S`."""
-        handlers = self._handlers_for(prompt.principal)
-        if not handlers:
-            return []
-        tasks = [asyncio.create_task(_run(one, prompt)) for one in handlers]
+        """Call all handlers; return their results in order, within `WHOLE_S`."""
+        tasks = [asyncio.create_task(_run(one, prompt)) for one in self._handlers]
         try:
             await asyncio.wait(tasks, timeout=WHOLE_S)
         finally:
-            # Not awaited: a handler that takes no notice of its cancellation must not hold the prompt up.
+            # Not awaited: a handler that ignores its cancellation must not delay the prompt.
             for task in tasks:
                 if not task.done():
                     task.cancel()
@@ -73,7 +64,7 @@ class Enricher:
                     task.add_done_callback(self._abandoned.discard)
         runs = [
             task.result() if task.done() and not task.cancelled() else _late(handler)
-            for handler, task in zip(handlers, tasks, strict=True)
+            for handler, task in zip(self._handlers, tasks, strict=True)
         ]
         return _capped(runs)
 
@@ -86,8 +77,8 @@ async def _run(handler: Handler, prompt: EnrichmentPrompt) -> HandlerRun:
         text = _shown(said.text)
     except TimeoutError:
         return _late(handler)
-    except (HandlerFailed, RedisUnavailable, DatabaseUnavailable, BatonError) as error:
-        # Not each time at a level that people read: what is away is away for every prompt, and counted as degraded.
+    except (RedisUnavailable, DatabaseUnavailable, BatonError) as error:
+        # Not at a visible level each time: an unavailable service affects every prompt, and is counted as degraded.
         log.debug("the enrichment `%s` gave nothing: %s", handler.name, error)
         return HandlerRun(name=handler.name, heading=handler.heading, outcome="failed", latency_ms=_ms_since(started))
     except Exception:
@@ -104,14 +95,14 @@ async def _run(handler: Handler, prompt: EnrichmentPrompt) -> HandlerRun:
 
 
 def _shown(text: str) -> str:
-    """Return a handler's text without secrets, and without what could leave its section.
+    """Return a handler's text without secrets, and unable to leave its section.
 
     Raises:
         ValueError: If it is too long to be read.
     """
     if len(text) > LARGEST:
         raise ValueError(f"{len(text)} characters are too many")
-    # What cannot be seen goes first: a secret with such a character in it would be found by nobody but the reader.
+    # Remove invisible characters first: one within a secret would hide the secret from masking.
     return harmless(mask(visible(text)), LONGEST) if text.strip() else ""
 
 
@@ -120,17 +111,17 @@ def _late(handler: Handler) -> HandlerRun:
 
 
 def _capped(runs: list[HandlerRun]) -> list[HandlerRun]:
-    """Drop the texts that there is no room for, or cut the one that stays alone."""
+    """Drop the texts beyond the cap, or cut the only remaining one."""
     said = {run.name: run for run in runs if run.outcome == "kept"}
     if not said:
         return runs
     kept = {
-        one.name: one for one in capped([Candidate(run.name, run.enrichment.text, run.tokens) for run in said.values()])
+        one.name: one for one in capped([Handled(run.name, run.enrichment.text, run.tokens) for run in said.values()])
     }
     return [_fitted(run, kept.get(run.name)) if run.name in said else run for run in runs]
 
 
-def _fitted(run: HandlerRun, kept: Candidate | None) -> HandlerRun:
+def _fitted(run: HandlerRun, kept: Handled | None) -> HandlerRun:
     text = kept.text if kept else ""
     if text == run.enrichment.text:
         return run

@@ -1,7 +1,7 @@
-"""The handler `summarization`: what was done lately in the project, in a few lines, without a model or by one.
+"""The handler `summarization`: recent work in the project, in a few lines, with or without a model.
 
-The lines are extracted from records. Where a model is set it may put them into fewer words, within the same budget; if it
-does not, the lines stand as they are. A session is told only what it was not told before.
+The lines are extracted from records. A configured model may shorten them within the same budget; otherwise they stay as
+they are. A session gets only news.
 """
 
 import time
@@ -11,32 +11,30 @@ from hashlib import blake2b
 
 import msgspec
 
-from baton.context.enrichment.cap import tokens_of
-from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt
+from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, tokens_of
 from baton.context.enrichment.recent_work import RecentWork, Work, read
-from baton.engine.call.principal import Principal
 from baton.kernel.base.sql import Database
-from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.kernel.redis.session_keys import session_tag
+from baton.kernel.redis.client import Redis, RedisUnavailable, session_tag
+from baton.rules.call.call import Principal
 
 SINCE = timedelta(days=3)
-"""How far back work counts as recent."""
+"""Maximum age of recent work."""
 TOLD_S = 86_400
-"""How long it is remembered what a session was told, in seconds."""
+"""Retention of the work already mentioned to a session, in seconds."""
 SHORTEST_FOR_MODEL = 60
-"""Tokens below which no model is asked to make a text shorter."""
+"""Minimum tokens of a string shortened by a model."""
 MODEL_S = 0.12
-"""Longest that the model may take, in seconds: the lines must still be told within the handler's budget."""
+"""Time limit of the model, in seconds: the lines must still be returned within the handler's budget."""
 VERSION = "lines-1"
-"""The version of the wording, and of what a model is asked."""
+"""The version of the wording, and of the model's instruction."""
 
 Shorten = Callable[[str, float], Awaitable[tuple[str, str] | None]]
-"""Asks a model to put lines into fewer words within so many seconds; returns its words and its name, None without."""
+"""Asks a model to shorten lines within a time limit in seconds; returns its text and its name, or None."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class Summarization:
-    """Tells of recent work."""
+    """Summarizes recent work."""
 
     name = "summarization"
     heading = "Recent Work"
@@ -47,11 +45,11 @@ class Summarization:
         self._shorten: Shorten | None = None
 
     def use_model(self, shorten: Shorten) -> None:
-        """Ask a model for fewer words from now on: models are built on a floor above this one."""
+        """Use a model for shortening from now on: models are built in a higher layer."""
         self._shorten = shorten
 
     def forget(self, principal: Principal, session_id: str) -> None:
-        """Forget what a session was told, which a new or compacted conversation does not know; nobody waits for it."""
+        """Forget the work mentioned to a session, for a new or compacted conversation; without waiting."""
         if session_id:
             self._redis.send(b"DEL", _told_key(principal, session_id))
 
@@ -76,7 +74,7 @@ class Summarization:
         )
 
     async def _is_news(self, prompt: EnrichmentPrompt, work: RecentWork) -> bool:
-        """Return whether the session was not told these facts; note that it is told them now."""
+        """Return whether these facts are new to the session; record them as mentioned."""
         if not prompt.session_id:
             return True
         facts = blake2b(_encode(work.facts), digest_size=16).hexdigest().encode()
@@ -90,7 +88,7 @@ class Summarization:
 
 
 def worded(work: RecentWork, now: datetime) -> str:
-    """Return recent work as lines of markdown, the most telling first."""
+    """Return recent work as lines of markdown, the most informative first."""
     titles = ("Tests", "Edited", "Delegated", "Refused")
     lines = []
     for title, part in zip(titles, work.parts, strict=True):
@@ -115,4 +113,4 @@ def _ago(span: timedelta) -> str:
 
 
 def _told_key(principal: Principal, session_id: str) -> bytes:
-    return b"baton:told-work:" + session_tag(principal, session_id)
+    return b"{baton}:told-work:" + session_tag(principal, session_id)

@@ -1,4 +1,4 @@
-"""`/patterns`: what a team has learned. Anybody proposes; leads and admins approve, retire and merge."""
+"""`/patterns`: the knowledge of a team. Everyone may propose; leads and admins approve, retire and merge."""
 
 from typing import Annotated
 
@@ -21,10 +21,9 @@ from baton.context.patterns.in_force import INDEX
 from baton.context.patterns.learning import PatternLearning
 from baton.context.patterns.pattern import PatternFilter
 from baton.context.patterns.service import Patterns
-from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.kernel.http.paging import after, page
-from baton.people.callers import CallerOf
+from baton.kernel.http.paging import IfMatch, after, etag, page
+from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 
 router = APIRouter(tags=["patterns"])
@@ -34,19 +33,17 @@ PatternId = Annotated[str, Path(min_length=1, max_length=100)]
 
 
 @router.post(
-    "/patterns",
-    operation_id="propose_pattern",
-    status_code=201,
-    response_model_exclude_none=True,
-    dependencies=[ADMIN],
+    "/patterns", operation_id="propose_pattern", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
 )
 async def propose_pattern(
-    caller: CallerOf, patterns: PatternsOf, body: NewPatternBody, response: Response
+    caller: CallerOf, users: UsersOf, patterns: PatternsOf, body: NewPatternBody, response: Response
 ) -> PatternModel:
     """Propose a pattern for your team. It is used once a lead or an admin has approved it."""
+    await users.check_known(caller, "team", body.team)
+    await users.check_known(caller, "project", body.project)
     made = await patterns.propose(caller.principal, body.proposal(), body.team)
     response.headers["ETag"] = etag(made.version)
-    return PatternModel.of(made)
+    return PatternModel.build(made)
 
 
 @router.post(
@@ -58,12 +55,12 @@ async def propose_pattern(
 async def propose_from_records(
     caller: CallerOf, learning: LearningOf, team: Annotated[str, Query(max_length=200)] = ""
 ) -> ProposedPatterns:
-    """Propose what your team's records of the last 30 days repeat: commands that check work, corrected routes.
+    """Propose patterns from repetitions in your team's last 30 days: check commands, corrected routes.
 
-    What was proposed before is left out, and so is what was declined.
+    Former proposals are omitted, including declined ones.
     """
     made = await learning.propose(caller.principal, team)
-    return ProposedPatterns(items=[PatternModel.of(one) for one in made])
+    return ProposedPatterns(items=[PatternModel.build(one) for one in made])
 
 
 @router.get("/patterns", operation_id="list_patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE])
@@ -74,7 +71,7 @@ async def list_patterns(caller: CallerOf, patterns: PatternsOf, query: Annotated
         caller.principal, PatternFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
     )
     items, next_cursor = page(found, query.limit, lambda pattern: (pattern.id,))
-    return PatternPage(items=[PatternModel.of(one) for one in items], next_cursor=next_cursor)
+    return PatternPage(items=[PatternModel.build(one) for one in items], next_cursor=next_cursor)
 
 
 @router.get(
@@ -83,12 +80,12 @@ async def list_patterns(caller: CallerOf, patterns: PatternsOf, query: Annotated
 async def search_patterns(
     caller: CallerOf, patterns: PatternsOf, query: Annotated[PatternSearch, Query()]
 ) -> PatternMatches:
-    """Find your team's patterns in force that fit a text, by meaning and by words."""
+    """Find your team's patterns in force that match a string, by meaning and by words."""
     found = await patterns.search(
         caller.principal, query.text, team=query.team, project=query.project, limit=query.limit
     )
     return PatternMatches(
-        items=[PatternMatchModel.of(match) for match in found], index=INDEX, degraded=patterns.degraded
+        items=[PatternMatchModel.build(match) for match in found], index=INDEX, degraded=patterns.degraded
     )
 
 
@@ -99,7 +96,7 @@ async def get_pattern(
     """Show one pattern."""
     found = await patterns.get(caller.principal, pattern_id)
     response.headers["ETag"] = etag(found.version)
-    return PatternModel.of(found)
+    return PatternModel.build(found)
 
 
 @router.post(
@@ -116,12 +113,12 @@ async def approve_pattern(
     response: Response,
     if_match: IfMatch = None,
 ) -> PatternModel:
-    """Put a pattern in force. `If-Match` must name its present version; what edits taught of it begins anew."""
+    """Put a pattern in force. `If-Match` must name its current version; its confidence learning restarts."""
     approved = await patterns.approve(
         caller.principal, pattern_id, confidence=body.confidence, reason=body.reason, version=if_match
     )
     response.headers["ETag"] = etag(approved.version)
-    return PatternModel.of(approved)
+    return PatternModel.build(approved)
 
 
 @router.post(
@@ -138,17 +135,14 @@ async def retire_pattern(
     response: Response,
     if_match: IfMatch = None,
 ) -> PatternModel:
-    """Take a pattern out of force, or decline a proposal. `If-Match` must name its present version."""
+    """Take a pattern out of force, or decline a proposal. `If-Match` must name its current version."""
     retired = await patterns.retire(caller.principal, pattern_id, reason=body.reason, version=if_match)
     response.headers["ETag"] = etag(retired.version)
-    return PatternModel.of(retired)
+    return PatternModel.build(retired)
 
 
 @router.post(
-    "/patterns/{pattern_id}/merge",
-    operation_id="merge_pattern",
-    response_model_exclude_none=True,
-    dependencies=[ADMIN],
+    "/patterns/{pattern_id}/merge", operation_id="merge_pattern", response_model_exclude_none=True, dependencies=[ADMIN]
 )
 async def merge_pattern(
     caller: CallerOf,
@@ -158,7 +152,7 @@ async def merge_pattern(
     response: Response,
     if_match: IfMatch = None,
 ) -> PatternModel:
-    """Retire a pattern in favour of another, which is answered. `If-Match` must name the first one's version."""
+    """Retire a pattern in favour of another, which is returned. `If-Match` must name the first one's version."""
     merged = await patterns.merge(caller.principal, pattern_id, body.into, reason=body.reason, version=if_match)
     response.headers["ETag"] = etag(merged.version)
-    return PatternModel.of(merged)
+    return PatternModel.build(merged)

@@ -13,13 +13,14 @@ from baton.context.patterns.pattern import (
     LONGEST_SIGNATURE,
     LONGEST_TEXT,
     MOST_GLOBS,
-    Check,
     NewPattern,
     Pattern,
+    PatternCheck,
     Source,
     Status,
 )
 from baton.context.patterns.service import Match
+from baton.kernel.http.fields import PROJECT
 from baton.kernel.http.paging import PageQuery, Text
 
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -29,18 +30,18 @@ _Reason = Annotated[str, Field(max_length=1_000, description="The reason, for th
 
 
 class CheckBody(BaseModel):
-    """What the built-in evaluator looks for in edited text: RE2 expressions."""
+    """The built-in evaluator's check of edited text, as RE2 expressions."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
     when: _Expression = ""
-    """Only texts in which this is found are judged."""
+    """Only texts with a match of this are judged."""
     forbidden: _Expression = ""
-    """Must not be found."""
+    """Must not match."""
     wanted: _Expression = ""
-    """Must be found; without `when` it is asked of whole files alone."""
+    """Must match; without `when` it applies only to whole files."""
     message: str = Field("", max_length=LONGEST_MESSAGE)
-    """What the agent is told; the pattern's text if it is empty."""
+    """The message to the agent; by default the pattern's text."""
 
 
 class NewPatternBody(BaseModel):
@@ -65,23 +66,23 @@ class NewPatternBody(BaseModel):
     """The advice in one line."""
     text: str = Field("", max_length=LONGEST_TEXT)
     team: _Name = ""
-    """The team that it is for, your own if it is empty; only admins may name another."""
-    project: Text = ""
-    """The project that it holds in; every project of the team if it is empty."""
+    """The pattern's team, by default your own; only admins may name another."""
+    project: Annotated[Text, PROJECT] = ""
+    """The pattern's project, by default every project of the team."""
     domain: _Name = ""
     language: _Name = ""
-    """The language of the files that edits are checked in, such as `python`; every language if it is empty."""
+    """The language of the checked files, such as `python`; by default every language."""
     globs: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=LONGEST_GLOB)]], Field(max_length=MOST_GLOBS)
     ] = []
-    """The files that edits are checked in, relative to the project; every file if it is empty."""
+    """The checked files, relative to the project; by default every file."""
     confidence: Confidence = 0.8
-    """Patterns of less than 0.7 are kept and not used."""
+    """Patterns below 0.7 are stored but not used."""
     check: CheckBody = CheckBody()
     reason: _Reason = ""
 
     def proposal(self) -> NewPattern:
-        """Return the proposal as the service takes it."""
+        """Return the proposal in the service's form."""
         return NewPattern(
             signature=self.signature,
             text=self.text,
@@ -90,7 +91,7 @@ class NewPatternBody(BaseModel):
             language=self.language,
             globs=tuple(self.globs),
             confidence=self.confidence,
-            check=Check(**self.check.model_dump()),
+            check=PatternCheck(**self.check.model_dump()),
             reason=self.reason,
         )
 
@@ -103,7 +104,7 @@ class ApproveBody(BaseModel):
     )
 
     confidence: Confidence | None = None
-    """The confidence from now on; the stated one stays if it is absent."""
+    """The new confidence; by default the stated one stays."""
     reason: _Reason = ""
 
 
@@ -116,7 +117,7 @@ class RetireBody(BaseModel):
 
 
 class MergeBody(BaseModel):
-    """The pattern that another one goes into."""
+    """The target of a merge."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -141,17 +142,17 @@ class PatternModel(BaseModel):
     check: CheckBody
     status: Status
     source: Source
-    """Who proposed it: a person, an agent, or Baton from what the records repeat."""
+    """Origin of the proposal: a person, an agent, or Baton from repetitions in the records."""
     stated: float
-    """The confidence that a person stated."""
+    """The confidence stated by a person."""
     confidence: float
-    """The confidence that holds: edits that follow or violate the pattern move it."""
+    """The effective confidence: edits that follow or violate the pattern change it."""
     in_force: bool
     """Whether it is validated and its confidence is 0.7 or more."""
     shown: int
-    """Prompts and sessions that it was put into."""
+    """Number of prompts and sessions it was added to."""
     followed: int
-    """Edits that were checked and followed it."""
+    """Number of checked edits that followed it."""
     violated: int
     merged_into: str
     reason: str
@@ -162,8 +163,8 @@ class PatternModel(BaseModel):
     version: int
 
     @classmethod
-    def of(cls, pattern: Pattern) -> "PatternModel":
-        """Show a pattern as the API does."""
+    def build(cls, pattern: Pattern) -> "PatternModel":
+        """Return a pattern in its API form."""
         return cls.model_validate(pattern, from_attributes=True)
 
 
@@ -175,48 +176,48 @@ class PatternPage(BaseModel):
 
 
 class PatternMatchModel(BaseModel):
-    """A pattern that a search found, and how well it fits, from 0 to 1."""
+    """A pattern found by a search, and its score, from 0 to 1."""
 
     score: float
     pattern: PatternModel
 
     @classmethod
-    def of(cls, match: Match) -> "PatternMatchModel":
-        """Show a match as the API does."""
-        return cls(score=match.score, pattern=PatternModel.of(match.pattern))
+    def build(cls, match: Match) -> "PatternMatchModel":
+        """Return a match in its API form."""
+        return cls(score=match.score, pattern=PatternModel.build(match.pattern))
 
 
 class PatternMatches(BaseModel):
-    """What a search found, the best first."""
+    """The results of a search, the best first."""
 
     items: list[PatternMatchModel]
     index: Literal["built-in"]
-    """What compared meanings: an exact index in the server's memory."""
+    """The search method: an exact index in the server's memory."""
     degraded: list[str]
-    """`embeddings` if the word table is missing: then words alone are compared."""
+    """`embeddings` if the word table is missing: then only words are compared."""
 
 
 class ProposedPatterns(BaseModel):
-    """The proposals that were made of the records just now."""
+    """The proposals just made from the records."""
 
     items: list[PatternModel]
 
 
 class PatternQuery(PageQuery):
-    """Which patterns to list; all filters given must hold."""
+    """Filters of a list of patterns; all given ones must match."""
 
     status: Literal["", "proposed", "validated", "retired"] = ""
-    project: Text = ""
+    project: Annotated[Text, PROJECT] = ""
     domain: Text = ""
     source: Literal["", "person", "agent", "records"] = ""
     team: Text = ""
-    words: Text = Field("", description="Words that must all stand in the signature or the text.")
+    words: Text = Field("", description="Words required in the signature or the text.")
 
 
 class PatternSearch(BaseModel):
-    """What to search for."""
+    """A search."""
 
     text: str = Field(min_length=1, max_length=2_000, description="A prompt, or any text.")
-    project: Text = ""
+    project: Annotated[Text, PROJECT] = ""
     team: Text = ""
     limit: int = Field(10, ge=1, le=50)

@@ -1,11 +1,10 @@
-"""The patterns in force of every team, in the memory of each server; a change is read alone, not all of them again."""
+"""The patterns in force of every team, in the memory of each server; only changes are read again."""
 
 import asyncio
 import logging
 
 from baton.context.patterns import store
-from baton.context.patterns.index import Found, IndexedPattern, TeamIndex
-from baton.context.patterns.meanings import Vector, unpacked
+from baton.context.patterns.index import Found, IndexedPattern, TeamIndex, Vector, unpacked
 from baton.context.patterns.store import KIND
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
@@ -13,11 +12,11 @@ from baton.kernel.changes.announce import Changes
 log = logging.getLogger(__name__)
 
 BATCH = 1_000
-"""Patterns that are read at a time: a few milliseconds of the loop."""
+"""Patterns read at a time: a few milliseconds of the loop."""
 IN_LOOP = 10_000
-"""Patterns up to which a search runs in the event loop; it takes a fifth of a millisecond there."""
+"""Maximum patterns for a search in the event loop; it takes a fifth of a millisecond there."""
 INDEX = "built-in"
-"""How answers name the index: an exact one in each server's memory. Extensions of the database are not used."""
+"""The index's name in answers: exact, in each server's memory. Extensions of the database are not used."""
 
 
 class PatternsInForce:
@@ -32,7 +31,7 @@ class PatternsInForce:
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
-        """Read what changed since the last time, at first what is in force. Raise DatabaseUnavailable."""
+        """Read the changes since the last call, initially all patterns in force. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             first = self._read_to is None
             end = await store.newest_number(self._database, self._organisation) if first else 0
@@ -44,7 +43,7 @@ class PatternsInForce:
                 for one in found:
                     index = self._teams.setdefault(one.pattern.team, TeamIndex())
                     if one.pattern.in_force:
-                        index.put(IndexedPattern.of(one.pattern), unpacked(one.vector))
+                        index.put(IndexedPattern.build(one.pattern), unpacked(one.vector))
                     else:
                         index.drop(one.pattern.id)
                 if found:
@@ -52,21 +51,21 @@ class PatternsInForce:
                 if len(found) < BATCH:
                     break
                 await asyncio.sleep(0)
-            # Behind the newest number of before the reading: what is retired while the first load runs is read again.
+            # From the newest number before the reading: patterns retired during the first load are read again.
             self._read_to = (end, "\U0010ffff") if first else max(after, self._read_to or after)
 
     def count(self, team: str) -> int:
-        """Return how many patterns of a team are in force, of all its projects."""
+        """Return the number of a team's patterns in force, in all its projects."""
         index = self._teams.get(team)
         return 0 if index is None else len(index)
 
     def team(self, team: str) -> TeamIndex | None:
-        """Return a team's index, None if it has no pattern in force."""
+        """Return a team's index, None without a pattern in force."""
         index = self._teams.get(team)
         return index or None
 
     async def best(self, team: str, vector: Vector | None, project: str, limit: int) -> list[Found]:
-        """Return a team's patterns that are worth most in a project, as `TeamIndex.best` does."""
+        """Return a team's most valuable patterns for a project, like `TeamIndex.best`."""
         index = self.team(team)
         if index is None:
             return []

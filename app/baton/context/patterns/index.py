@@ -1,26 +1,76 @@
-"""The patterns of one team that are in force, in memory: which are worth most for a prompt, and which have a check.
+"""The patterns in force of one team, in memory: the most valuable ones for a prompt, and those with a check.
 
-The built-in index is exact: one matrix, multiplied by the prompt's vector. Texts are not held; they are read for the few
-patterns that win.
+The built-in index is exact: one matrix, multiplied by the prompt's vector. Texts are not stored; they are read for the
+few winning patterns.
 """
 
+import asyncio
+import logging
 from collections.abc import Iterator
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from baton.context.patterns.meanings import Vector
-from baton.context.patterns.pattern import Check, Pattern
+from baton.context.patterns.pattern import Pattern, PatternCheck
+from baton.kernel.base import word_table
 from baton.kernel.base.word_table import DIMENSIONS
 
+# Texts as vectors, by routing's static word table, loaded on first use.
+
+log = logging.getLogger(__name__)
+
+Vector = NDArray[np.float32]
+LONGEST_EMBEDDED = 2_000
+"""Maximum characters of a string used for its vector."""
+
+
+class Meanings:
+    """Makes vectors of strings. Without the table there are none, and strings are compared only by words."""
+
+    def __init__(self) -> None:
+        self._table: word_table.WordTable | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def missing(self) -> bool:
+        """Return whether the table was searched but is not installed."""
+        return self._table is None and self._reading is not None and self._reading.done()
+
+    async def vector(self, text: str) -> Vector | None:
+        """Return a string's vector of length 1, all zeros without known words; None without the table."""
+        if self._table is None:
+            if self._reading is None:
+                self._reading = asyncio.create_task(self._read())
+            await asyncio.shield(self._reading)
+        return None if self._table is None else self._table.embed(text[:LONGEST_EMBEDDED])
+
+    async def _read(self) -> None:
+        try:
+            self._table = await asyncio.to_thread(word_table.shared)
+        except word_table.WordTableMissing as error:
+            log.warning("patterns are found by their words alone: %s", error)
+
+
+def packed(vector: Vector | None) -> bytes | None:
+    """Return a vector in its stored form: 512 bytes of float16."""
+    return None if vector is None else vector.astype(np.float16).tobytes()
+
+
+def unpacked(stored: bytes | None) -> Vector:
+    """Return a stored vector, all zeros if missing."""
+    if stored is None or len(stored) != word_table.DIMENSIONS * 2:
+        return np.zeros(word_table.DIMENSIONS, dtype=np.float32)
+    return np.frombuffer(stored, dtype=np.float16).astype(np.float32)
+
+
 _FIRST = 64
-"""Rows that a matrix has room for at first; it doubles."""
+"""Initial number of a matrix's rows; it doubles."""
 _ANY_PROJECT = 0
 
 
 class IndexedPattern(msgspec.Struct, frozen=True):
-    """What the index holds of a pattern."""
+    """The indexed part of a pattern."""
 
     id: str
     signature: str
@@ -29,11 +79,11 @@ class IndexedPattern(msgspec.Struct, frozen=True):
     language: str
     globs: tuple[str, ...]
     confidence: float
-    check: Check
+    check: PatternCheck
 
     @classmethod
-    def of(cls, pattern: Pattern) -> "IndexedPattern":
-        """Take from a pattern what the index holds of it."""
+    def build(cls, pattern: Pattern) -> "IndexedPattern":
+        """Return the indexed part of a pattern."""
         return cls(
             pattern.id,
             pattern.signature,
@@ -47,7 +97,7 @@ class IndexedPattern(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A pattern that was found. `likeness` is the cosine to what was looked for, 0 without a vector."""
+    """A found pattern. `likeness` is the cosine similarity to the query, 0 without a vector."""
 
     pattern: IndexedPattern
     worth: float
@@ -55,7 +105,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class TeamIndex:
-    """One team's patterns in force, by rows. A row that goes is filled by the last one."""
+    """One team's patterns in force, by rows. The last row replaces a removed one."""
 
     def __init__(self) -> None:
         self._rows: list[IndexedPattern] = []
@@ -66,7 +116,6 @@ class TeamIndex:
         self._project_codes: dict[str, int] = {"": _ANY_PROJECT}
 
     def __len__(self) -> int:
-        """Return the number of patterns."""
         return len(self._rows)
 
     def put(self, pattern: IndexedPattern, vector: Vector) -> None:
@@ -83,7 +132,7 @@ class TeamIndex:
         self._projects[row] = self._project_codes.setdefault(pattern.project, len(self._project_codes))
 
     def drop(self, pattern_id: str) -> None:
-        """Remove a pattern; one that is not there is no error."""
+        """Remove a pattern; a missing one is ignored."""
         row = self._at.pop(pattern_id, None)
         if row is None:
             return
@@ -96,25 +145,24 @@ class TeamIndex:
                 held[row] = held[end]
 
     def __contains__(self, pattern_id: str) -> bool:
-        """Return whether a pattern is in force."""
         return pattern_id in self._at
 
     def get(self, pattern_id: str) -> IndexedPattern | None:
-        """Return a pattern that is in force, None if it is not."""
+        """Return a pattern in force, or None."""
         row = self._at.get(pattern_id)
         return None if row is None else self._rows[row]
 
     def of_project(self, project: str) -> Iterator[IndexedPattern]:
-        """Yield the patterns that hold in a project, in no order."""
+        """Yield the patterns for a project, in no order."""
         return (one for one in list(self._rows) if one.project in {"", project})
 
     def best(self, vector: Vector | None, project: str, limit: int) -> list[Found]:
-        """Return the patterns that are worth most in a project, the best first.
+        """Return the most valuable patterns for a project, the best first.
 
-        The worth is the confidence, and with a vector confidence * (1 + likeness) / 2. Among equals those of the project
-        itself come first, then the older ones.
+        The value is the confidence, and with a vector confidence * (1 + likeness) / 2. For equal values the project's
+        own come first, then the older ones.
         """
-        rows = list(self._rows)  # a large team is searched in a thread, while changes go on
+        rows = list(self._rows)  # a large team is searched in a thread, during possible changes
         count = len(rows)
         if not count:
             return []
@@ -126,7 +174,7 @@ class TeamIndex:
             worth *= (1 + np.clip(likeness, 0, 1)) / 2
         worth[(projects != _ANY_PROJECT) & (projects != own)] = -1
         top = np.argpartition(-worth, limit - 1)[:limit] if count > limit else np.arange(count)
-        # Patterns of one worth at the border are any of them: a team with thousands of equals asks for no order.
+        # Equal patterns at the border are selected arbitrarily: a team with thousands of equals needs no order.
         found = [(rows[row], float(worth[row]), float(likeness[row])) for row in top if worth[row] >= 0]
         found.sort(key=lambda one: (-one[1], one[0].project != project, one[0].id))
         return [Found(pattern, round(value, 6), round(like, 6)) for pattern, value, like in found]

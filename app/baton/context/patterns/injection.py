@@ -1,53 +1,76 @@
-"""Puts a team's patterns into its sessions: at the start, else at the first prompt, and once for all servers."""
+"""Adds a team's patterns to its sessions: at the start, else at the first prompt, once among all servers."""
 
 import asyncio
-import time
-from typing import NamedTuple
-
-import msgspec
-from uuid_utils import uuid7
+from collections.abc import Sequence
 
 from baton.context.patterns import store
-from baton.context.patterns.counts import PatternCounts
 from baton.context.patterns.in_force import PatternsInForce
-from baton.context.patterns.meanings import Meanings
-from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern
-from baton.context.patterns.rendering import HEADING, rendered
-from baton.engine.call.principal import Principal
-from baton.events.emitting.emission import Emitter
-from baton.events.payloads.context import (
-    ContextInjected,
-    ContextRetrievalCompleted,
-    ContextRetrievalRequested,
-    InjectionRecorded,
-)
+from baton.context.patterns.index import Meanings
+from baton.context.patterns.pattern import Pattern
+from baton.context.patterns.store import PatternCounts
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.kernel.redis.session_keys import session_tag
+from baton.kernel.redis.client import Redis, RedisUnavailable, session_tag
+from baton.rules.call.call import Principal
+
+# Patterns as lines of the section "Context Patterns".
+
+HEADING = "Context Patterns"
+_INTRO = "Patterns of this team. Follow them unless the person says otherwise."
+
+
+def percent(confidence: float) -> str:
+    """Return a confidence as whole percents."""
+    return f"{confidence * 100:.0f}%"
+
+
+def rendered(patterns: Sequence[Pattern], longest: int) -> tuple[str, list[Pattern]]:
+    """Return the section's text, and the patterns in it; both empty if none fits.
+
+    Patterns are added in order. One that does not fit is omitted whole, and later smaller ones may still fit.
+
+    Args:
+        patterns: The patterns, the most valuable first.
+        longest: Maximum characters and bytes of UTF-8 of the text.
+    """
+    lines, shown = [_INTRO, ""], list[Pattern]()
+    left = longest - _size(_INTRO) - 1
+    for one in patterns:
+        line = _line(one)
+        if _size(line) + 1 <= left:
+            left -= _size(line) + 1
+            lines.append(line)
+            shown.append(one)
+    return ("\n".join(lines), shown) if shown else ("", [])
+
+
+def _line(pattern: Pattern) -> str:
+    head = f"- **{pattern.signature}** ({percent(pattern.confidence)} confidence)"
+    # Indented, the text's own lines stay within the item.
+    return head + (": " + pattern.text.replace("\n", "\n  ") if pattern.text else "")
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
 
 START_BUDGET_S = 0.5
-"""Longest that a starting session waits for its patterns, in seconds. Seed 004, as are the numbers below."""
+"""Time limit of a starting session for its patterns, in seconds."""
 AT_START, LONGEST_AT_START = 10, 8_000
-"""Patterns, and characters of the whole section with its heading, at a session's start."""
+"""Maximum patterns, and characters of the whole section with its heading, at a session's start."""
 AT_PROMPT, LONGEST_AT_PROMPT = 5, 4_000
-"""Patterns, and characters of the text, at a prompt. The number of characters leaves room for the route."""
+"""Maximum patterns, and characters of the text, at a prompt. The limit leaves room for the route."""
 DEGRADED = "patterns"
 ANEW = frozenset({"clear", "compact"})
-"""Sources of a session's start whose context has lost what was put in before."""
+"""Sources of a session's start with a lost context."""
 _HEADING = f"## {HEADING}\n\n"
 
 
 class PatternsUnavailable(Exception):
-    """Redis or the database is away, so that patterns cannot be put in, or not surely once."""
-
-
-class _About(NamedTuple):
-    place: str
-    correlation_id: str
+    """Redis or the database is unavailable, so patterns cannot be added, or not surely once."""
 
 
 class PatternInjection:
-    """Chooses and hands out patterns. A marker in Redis for each session holds the ids of those that it was given."""
+    """Selects patterns for sessions. A marker in Redis for each session contains the ids of those given."""
 
     def __init__(
         self,
@@ -57,7 +80,6 @@ class PatternInjection:
         in_force: PatternsInForce,
         meanings: Meanings,
         counts: PatternCounts,
-        emitter: Emitter,
         lifetime_s: int,
     ) -> None:
         self._database = database
@@ -65,63 +87,42 @@ class PatternInjection:
         self._in_force = in_force
         self._meanings = meanings
         self._counts = counts
-        self._emitter = emitter
         self._lifetime_s = lifetime_s
 
     async def at_start(
         self, principal: Principal, session_id: str, project: str, *, source: str, room: int
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the section for a session that starts, "" for none; and what was unavailable.
+        """Return the section for a starting session, or "", and the unavailable services.
 
         Args:
-            principal: Whose session it is; the patterns are those of their team.
-            session_id: The session; without an id it gets none, as it could get them twice.
-            project: The project that the session is pinned to.
-            source: Why it starts. Where its context was lost it gets them again.
-            room: Bytes that the client still passes on.
+            principal: The session's owner; the patterns are their team's.
+            session_id: The session; without an id it gets none, to avoid duplicates.
+            project: The session's pinned project.
+            source: The reason for the start. After a lost context the patterns are given again.
+            room: Bytes the client still accepts.
         """
         if not self._concerns(principal, session_id):
             return "", ()
         longest = min(LONGEST_AT_START, room) - len(_HEADING)
         try:
             async with asyncio.timeout(START_BUDGET_S):
-                text = await self._give(
-                    principal,
-                    session_id,
-                    project,
-                    "",
-                    AT_START,
-                    longest,
-                    anew=source in ANEW,
-                    about=_About("session_start", str(uuid7())),
-                )
+                text = await self._give(principal, session_id, project, "", AT_START, longest, anew=source in ANEW)
         except (TimeoutError, PatternsUnavailable):
             return "", (DEGRADED,)
         return (_HEADING + text if text else ""), ()
 
-    async def for_prompt(
-        self, principal: Principal, session_id: str, project: str, prompt: str, *, correlation_id: str
-    ) -> str:
-        """Return the text of the section for a prompt; "" for none, also if the session has been given patterns.
+    async def for_prompt(self, principal: Principal, session_id: str, project: str, prompt: str) -> str:
+        """Return the text of the section for a prompt; "" if there is none, or the session already has patterns.
 
         Raises:
-            PatternsUnavailable: Redis or the database is away.
+            PatternsUnavailable: Redis or the database is unavailable.
         """
         if not self._concerns(principal, session_id):
             return ""
-        return await self._give(
-            principal,
-            session_id,
-            project,
-            prompt,
-            AT_PROMPT,
-            LONGEST_AT_PROMPT,
-            anew=False,
-            about=_About("user_prompt", correlation_id),
-        )
+        return await self._give(principal, session_id, project, prompt, AT_PROMPT, LONGEST_AT_PROMPT, anew=False)
 
     async def given(self, principal: Principal, session_id: str) -> frozenset[str]:
-        """Return the ids of the patterns that a session was given. Raise RedisUnavailable."""
+        """Return the ids of the patterns given to a session. Raise RedisUnavailable."""
         held = await self._redis.call(b"GET", _marker(principal, session_id))
         return frozenset((held or b"").decode().split(","))
 
@@ -129,42 +130,23 @@ class PatternInjection:
         return session_id != "" and self._in_force.count(principal.team) > 0
 
     async def _give(
-        self,
-        principal: Principal,
-        session_id: str,
-        project: str,
-        prompt: str,
-        most: int,
-        longest: int,
-        *,
-        anew: bool,
-        about: _About,
+        self, principal: Principal, session_id: str, project: str, prompt: str, most: int, longest: int, *, anew: bool
     ) -> str:
-        started = time.perf_counter()
         marker = _marker(principal, session_id)
         try:
             if not anew and await self._redis.call(b"EXISTS", marker):
                 return ""
-            self._emitter.emit(
-                principal,
-                ContextRetrievalRequested(
-                    session_id=session_id,
-                    correlation_id=about.correlation_id,
-                    context_source=about.place,
-                    min_confidence_threshold=LEAST_CONFIDENCE,
-                ),
-            )
             best = await self._best(principal, project, prompt, most)
-            took_ms = round((time.perf_counter() - started) * 1000, 3)
             text, shown = rendered(best, longest)
-            # The marker is set last and only once: of two prompts at a time one shows what both have found.
+            # The marker is set last and only once: of two simultaneous prompts only one shows the patterns found by
+            # both.
             ids = ",".join(one.id for one in shown)
             once: tuple[str, ...] = () if anew else ("NX",)
             if not shown or not await self._redis.call(b"SET", marker, ids, "EX", self._lifetime_s, *once):
                 text, shown = "", []
         except (RedisUnavailable, DatabaseUnavailable) as error:
             raise PatternsUnavailable from error
-        self._tell(principal, session_id, about, text, shown, found=len(best), took_ms=took_ms)
+        self._counts.shown(tuple(one.id for one in shown))
         return text
 
     async def _best(self, principal: Principal, project: str, prompt: str, most: int) -> list[Pattern]:
@@ -172,46 +154,9 @@ class PatternInjection:
         found = await self._in_force.best(principal.team, vector, project, most)
         ids = [one.pattern.id for one in found]
         stored = await store.with_ids(self._database, principal.organisation, principal.team, ids)
-        # Another server may have retired one a moment ago: what is stored counts.
+        # Another server may have just retired one: the stored state counts.
         return [pattern for one in ids if (pattern := stored.get(one)) is not None and pattern.in_force]
-
-    def _tell(
-        self,
-        principal: Principal,
-        session_id: str,
-        about: _About,
-        text: str,
-        shown: list[Pattern],
-        *,
-        found: int,
-        took_ms: float,
-    ) -> None:
-        of_all = {
-            "session_id": session_id,
-            "correlation_id": about.correlation_id,
-            "context_source": about.place,
-            "min_confidence_threshold": LEAST_CONFIDENCE,
-            "retrieval_duration_ms": took_ms,
-        }
-        self._emitter.emit(principal, msgspec.convert(of_all | {"pattern_count": found}, ContextRetrievalCompleted))
-        if not shown:
-            return
-        ids = tuple(one.id for one in shown)
-        self._counts.shown(ids)
-        sized = {"pattern_count": len(shown), "context_size_bytes": len(text.encode("utf-8", "replace"))}
-        self._emitter.emit(principal, msgspec.convert(of_all | sized, ContextInjected))
-        self._emitter.emit(
-            principal,
-            InjectionRecorded(
-                session_id=session_id,
-                correlation_id=about.correlation_id,
-                injection_id=str(uuid7()),
-                context_source=about.place,
-                pattern_ids=ids,
-                injected_count=len(ids),
-            ),
-        )
 
 
 def _marker(principal: Principal, session_id: str) -> bytes:
-    return b"baton:patterns:" + session_tag(principal, session_id)
+    return b"{baton}:patterns:" + session_tag(principal, session_id)

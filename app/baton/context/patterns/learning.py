@@ -1,7 +1,7 @@
-"""What patterns learn: confidence from the edits that were held to them, and proposals from what records repeat.
+"""Learning of patterns: confidence from checked edits, and proposals from repetitions in records.
 
-Nothing that is learned is put into a prompt by itself: a proposal waits for a person, and edits only move the confidence of
-a pattern that a person has approved.
+Nothing learned reaches a prompt by itself: a proposal waits for a person, and edits only change the confidence of a
+pattern approved by a person.
 """
 
 import asyncio
@@ -11,54 +11,91 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from sqlalchemy import func, select
 
-from baton.context.patterns import repeated_store, store
+from baton.context.patterns import store
 from baton.context.patterns.pattern import NewPattern, Pattern
 from baton.context.patterns.service import Patterns, owning_team
 from baton.context.patterns.store import KIND
-from baton.engine.call.principal import Principal
-from baton.engine.shell.read import read
 from baton.kernel.base.errors import Conflict, Invalid, StoreUnavailable
-from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import leadership
+from baton.kernel.base.storable import storable
+from baton.kernel.base.trace import least_id
 from baton.kernel.changes.announce import Changes
-from baton.people.permissions import require
+from baton.lib.bash.read import read
+from baton.people.users import require
 from baton.policies.in_force import Policies
+from baton.records.tables import DECISIONS
+from baton.rules.call.call import Principal
+
+# Repetitions in a team's sessions, from the table of decisions.
+
+MOST_COMMANDS = 200
+_decisions = DECISIONS
+
+
+class RepeatedCommand(msgspec.Struct, frozen=True):
+    """A command, with its number of sessions and people in a project."""
+
+    project: str
+    command: str
+    sessions: int
+    users: int
+
+
+async def commands(
+    database: Database, organisation: str, team: str, since: datetime, *, least_sessions: int
+) -> list[RepeatedCommand]:
+    """Return the commands of at least so many sessions of a team, most repeated first. Raise DatabaseUnavailable."""
+    sessions = func.count(_decisions.c.session_id.distinct())
+    query = (
+        select(_decisions.c.project, _decisions.c.command, sessions, func.count(_decisions.c.user.distinct()))
+        .where(
+            _decisions.c.organisation == organisation,
+            _decisions.c.team == storable(team),
+            _decisions.c.id >= least_id(since),  # the index of teams is by id
+            _decisions.c.event == "PreToolUse",
+            _decisions.c.outcome == "ran",
+            _decisions.c.command != "",
+        )
+        .group_by(_decisions.c.project, _decisions.c.command)
+        .having(sessions >= least_sessions)
+        .order_by(sessions.desc(), _decisions.c.command)
+        .limit(MOST_COMMANDS)
+    )
+    async with database.transaction() as connection:
+        return [RepeatedCommand(*row) for row in (await connection.execute(query)).all()]
+
 
 log = logging.getLogger(__name__)
 
 PRIOR_EDITS = 20
-"""Edits that a person's word weighs as much as: after so many the confidence lies halfway between both."""
+"""Weight of a person's stated confidence, in edits: after so many, the confidence is halfway between both."""
 LEAST_STEP = 0.01
-"""The change of a confidence that is worth storing."""
-PERIOD = timedelta(hours=1)
-"""How often confidences are learned, by one process for all servers."""
-LOOK_S = 60.0
-"""How often each process checks whether it is time, in seconds."""
+"""Minimum stored change of a confidence."""
 LOOK_BACK = timedelta(days=30)
-"""How far back records are searched for what they repeat."""
+"""Maximum age of records searched for repetitions."""
 LEAST_SESSIONS = 5
-"""Sessions in which a command must have run to be proposed."""
+"""Minimum sessions of a proposed command."""
 MOST_PROPOSED = 20
-"""Proposals that one look makes, the most repeated first."""
+"""Maximum proposals of one search, the most repeated first."""
 FIND_S = 10.0
-"""Longest that the records may be searched, in seconds."""
+"""Time limit of the search in records, in seconds."""
 _LONGEST_COMMAND = 120
 _SURENESS, _MOST_SURE = 0.7, 0.95
 _MANY_SESSIONS = 100
 
 Source = Callable[[str, str, datetime], Awaitable[list[NewPattern]]]
-"""Finds proposals for an organisation and a team since a moment. Raise DatabaseUnavailable."""
+"""Finds proposals for an organisation and a team since a timestamp. Raise DatabaseUnavailable."""
 
 
 def learned_confidence(stated: float, followed: int, violated: int) -> float:
-    """Return the confidence that holds: a person's word, weighed as `PRIOR_EDITS` edits, with the edits that were checked."""
+    """Return the effective confidence: the stated one, weighted as `PRIOR_EDITS` edits, with the checked edits."""
     return round((stated * PRIOR_EDITS + followed) / (PRIOR_EDITS + followed + violated), 4)
 
 
 class PatternLearning:
-    """Learns once an hour, and proposes when a person asks for it."""
+    """Learns once an hour, and proposes at a person's request."""
 
     def __init__(
         self, database: Database, changes: Changes, patterns: Patterns, policies: Policies, organisation: str
@@ -71,20 +108,11 @@ class PatternLearning:
         self._sources: list[Source] = [self._commands]
 
     def also_from(self, source: Source) -> None:
-        """Make proposals of another room's records as well."""
+        """Also make proposals from another room's records."""
         self._sources.append(source)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Learn confidences once an hour, in the process that leads this work, until `stop` is set."""
-        while not stop.is_set():
-            with contextlib.suppress(DatabaseUnavailable, StoreUnavailable):
-                now = datetime.now(UTC)
-                if await leadership.take(self._database, self._organisation, KIND, now, PERIOD):
-                    await self.learn()
-            await pause(stop, LOOK_S)
-
     async def learn(self) -> int:
-        """Store the confidences that edits have moved; return of how many patterns. Raise StoreUnavailable."""
+        """Store the confidences changed by edits; return the number of patterns. Raise StoreUnavailable."""
         system = Principal(organisation=self._organisation, team="", user="baton", role="admin")
         moved = 0
         async with self._changes.write(KIND, system, "pattern.learn") as change:
@@ -101,11 +129,11 @@ class PatternLearning:
         return moved
 
     async def propose(self, principal: Principal, team: str = "") -> list[Pattern]:
-        """Propose what the team's records repeat; what was proposed before, and declined too, is left out.
+        """Propose repetitions in the team's records, except former proposals, including declined ones.
 
         Raises:
             Forbidden: If the role may not.
-            StoreUnavailable: If the database is away or too slow.
+            StoreUnavailable: If the database is unavailable or too slow.
         """
         owner = owning_team(principal, require(principal, "patterns.decide"), team)
         since = datetime.now(UTC) - LOOK_BACK
@@ -123,10 +151,8 @@ class PatternLearning:
         return made
 
     async def _commands(self, organisation: str, team: str, since: datetime) -> list[NewPattern]:
-        """Propose the tests and builds that sessions of a project run again and again."""
-        repeated = await repeated_store.commands(
-            self._database, organisation, team, since, least_sessions=LEAST_SESSIONS
-        )
+        """Propose the tests and builds repeated in a project's sessions."""
+        repeated = await commands(self._database, organisation, team, since, least_sessions=LEAST_SESSIONS)
         tables = self._policies.active.tables
         return [
             NewPattern(

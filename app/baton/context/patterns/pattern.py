@@ -1,31 +1,34 @@
-"""What a pattern is: one piece of advice of one team, and the check that an edit can be held to."""
+"""A pattern: one piece of advice of one team, and an optional check for edits."""
 
 from datetime import datetime
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, Protocol
 
 import msgspec
+import re2
 
-from baton.engine.text.masking import mask
-from baton.engine.text.quoting import harmless, visible
+from baton.kernel.base.errors import Invalid
+from baton.lib.text.masking import mask
+from baton.lib.text.quoting import harmless, visible
 
 Status = Literal["proposed", "validated", "retired"]
 Use = Literal["shown", "followed", "violated"]
 Source = Literal["person", "agent", "records"]
-"""Who proposed a pattern: a person, an agent, or Baton itself from what the team's records repeat."""
+"""Origin of a pattern: a person, an agent, or Baton itself from repetitions in the team's records."""
 
 LEAST_CONFIDENCE = 0.7
-"""The confidence from which a validated pattern is put into prompts and edits are held to it. Seed 004."""
+"""Minimum confidence of a validated pattern for its use in prompts and checks of edits."""
 LONGEST_SIGNATURE, LONGEST_TEXT, LONGEST_NAME = 200, 1_000, 100
 LONGEST_EXPRESSION, LONGEST_MESSAGE = 500, 300
 MOST_GLOBS, LONGEST_GLOB = 20, 200
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the built-in evaluator looks for in edited text. The three expressions are RE2; "" for none.
+class PatternCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The built-in evaluator's check of edited text. The three expressions are RE2; "" for none.
 
-    `when` limits the check to texts in which it is found. `forbidden` must not be found there. `wanted` must be found; without
-    a `when` it is asked of whole files alone, since no fragment of a file has all that the file needs. `message` is what
-    the agent is told, the pattern's text if it is "".
+    `when` limits the check to texts with a match. `forbidden` must not match there. `wanted` must match; without a
+    `when` it applies only to whole files, since a fragment lacks parts of the file. `message` is for the agent, by
+    default the pattern's text.
     """
 
     when: str = ""
@@ -34,12 +37,11 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str = ""
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to look for."""
         return bool(self.forbidden or self.wanted)
 
 
 class NewPattern(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody proposes. `project` is "" for every project of the team, `language` and `globs` for every file."""
+    """A proposal. `project` is "" for every project of the team, `language` and `globs` for every file."""
 
     signature: str
     text: str = ""
@@ -48,16 +50,16 @@ class NewPattern(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
     globs: tuple[str, ...] = ()
     confidence: float = 0.8
-    check: Check = Check()
+    check: PatternCheck = PatternCheck()
     reason: str = ""
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """A pattern as it is stored.
+    """A stored pattern.
 
-    `stated` is the confidence that a person gave it, `confidence` that which holds: `followed` and `violated` edits move it
-    (`learning.learned_confidence`). `shown` counts the prompts and sessions that it was put into. `merged_into` is the id of
-    the pattern that it went into. `version` counts its changes.
+    `stated` is the confidence stated by a person, `confidence` the effective one: `followed` and `violated` edits
+    change it (`learning.learned_confidence`). `shown` counts the prompts and sessions with it. `merged_into` is the id
+    of the merge's target. `version` counts its changes.
     """
 
     id: str
@@ -68,7 +70,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     domain: str
     language: str
     globs: tuple[str, ...]
-    check: Check
+    check: PatternCheck
     status: Status
     source: Source
     stated: float
@@ -86,12 +88,12 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def in_force(self) -> bool:
-        """Return whether it is put into prompts and edits are held to it."""
+        """Return whether it is used in prompts and checks of edits."""
         return self.status == "validated" and self.confidence >= LEAST_CONFIDENCE
 
 
 class PatternFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which patterns to find; all that are set must hold. `words` must all stand in the signature or the text."""
+    """Filters of patterns; all set ones must match. All `words` must occur in the signature or the text."""
 
     team: str = ""
     status: str = ""
@@ -102,9 +104,9 @@ class PatternFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clean(new: NewPattern) -> NewPattern:
-    """Return a proposal as it may be stored and shown: secrets masked, and no markup that leaves its place in a prompt.
+    """Return a proposal safe to store and show: secrets masked, markup kept inside its place in a prompt.
 
-    The expressions of a check stay as they are: they are compiled, never shown to agents.
+    The expressions of a check stay unchanged: they are compiled, never shown to agents.
     """
     return msgspec.structs.replace(
         new,
@@ -118,7 +120,49 @@ def clean(new: NewPattern) -> NewPattern:
 
 
 def one_line(text: str, longest: int) -> str:
-    """Return a text as one line for a list in a prompt: masked and harmless, its code in backticks kept."""
-    # What cannot be seen goes before secrets are looked for: it could stand within one.
+    """Return a string as one line for a list in a prompt: masked and harmless, its code in backticks kept."""
+    # Remove invisible characters before searching for secrets: one could be inside a secret.
     shown = " ".join(harmless(" ".join(mask(visible(text)).split()), longest).replace("**", "").split())
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+# Compile the RE2 expressions of a pattern's check: any expression takes linear time.
+
+MEMORY = 1 << 20
+"""Maximum bytes of one compiled expression; RE2 refuses a larger one."""
+REMEMBERED = 2_000
+
+
+class Expression(Protocol):
+    """A compiled expression."""
+
+    def search(self, text: bytes) -> object | None:
+        """Return the first match in a string, or None."""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def compiled(expression: str) -> Expression:
+    """Compile an expression; `^` and `$` mean a line's ends only with `(?m)`. Raise ValueError if RE2 refuses it."""
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = MEMORY
+    try:
+        found: Expression = re2.compile(expression.encode(), options)
+    except (re2.error, UnicodeEncodeError) as error:
+        detail = error.args[0]
+        raise ValueError(detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)) from None
+    return found
+
+
+def require_expressions(check: PatternCheck) -> None:
+    """Raise Invalid if an expression of a check cannot be compiled, or has no effect."""
+    for name in ("when", "forbidden", "wanted"):
+        expression = getattr(check, name)
+        try:
+            found = compiled(expression) if expression else None
+        except ValueError as error:
+            raise Invalid(f"check.{name}", f"is no RE2 expression: {error}") from None
+        if found is not None and name != "when" and found.search(b"") is not None:
+            raise Invalid(f"check.{name}", "matches an empty string, so it is no check")
+    if check.when and not check:
+        raise Invalid("check", "has `when` alone; give `forbidden` or `wanted` too")

@@ -1,4 +1,4 @@
-"""The patterns of teams: who may propose, read, approve, retire and merge which."""
+"""The patterns of teams, with the permissions to propose, read, approve, retire and merge them."""
 
 from datetime import UTC, datetime
 
@@ -6,40 +6,39 @@ import msgspec
 from uuid_utils import uuid7
 
 from baton.context.patterns import store
-from baton.context.patterns.expressions import require_expressions
 from baton.context.patterns.in_force import PatternsInForce
-from baton.context.patterns.meanings import Meanings, packed
-from baton.context.patterns.pattern import NewPattern, Pattern, PatternFilter, Source, clean
+from baton.context.patterns.index import Meanings, packed
+from baton.context.patterns.pattern import NewPattern, Pattern, PatternFilter, Source, clean, require_expressions
 from baton.context.patterns.store import KIND
-from baton.engine.call.principal import Principal
-from baton.engine.routing.words.text import stems
-from baton.engine.text.globs import any_path
-from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.write import Change
-from baton.kernel.http.etags import check_if_match
-from baton.people.permissions import Reach, require
+from baton.kernel.changes.write import SqlChange
+from baton.kernel.http.paging import check_if_match
+from baton.lib.router.text import stems
+from baton.lib.text.globs import any_path
+from baton.lib.text.masking import mask
+from baton.people.users import Reach, require
+from baton.rules.call.call import Principal
 
 MOST_PROPOSED = 1_000
-"""Proposals of one team that may wait for a decision: an agent in a loop must not bury those of people."""
+"""Maximum undecided proposals of one team: an agent in a loop must not bury people's proposals."""
 CANDIDATES = 64
-"""Patterns near in meaning of which a search compares the words."""
+"""Number of patterns near in meaning that a search compares by words."""
 _BY_MEANING = 0.7
-"""The share of the meaning in a search's score; the rest is the share of the words that are found."""
+"""The weight of meaning in a search's score; the rest is the share of found words."""
 _AWAY = "patterns cannot be read now; try again"
 
 
 class Match(msgspec.Struct, frozen=True):
-    """A pattern that a search found, and how well it fits, from 0 to 1."""
+    """A pattern found by a search, and its score, from 0 to 1."""
 
     pattern: Pattern
     score: float
 
 
 class Patterns:
-    """Proposes, finds and decides on patterns. Each change is audited and told to every server."""
+    """Proposes, finds and decides on patterns. Each change is audited and announced to every server."""
 
     def __init__(self, database: Database, changes: Changes, in_force: PatternsInForce, meanings: Meanings) -> None:
         self._database = database
@@ -49,7 +48,7 @@ class Patterns:
 
     @property
     def degraded(self) -> list[str]:
-        """Name what searches lack: `embeddings` while the word table is missing."""
+        """Name a search's missing parts: `embeddings` while the word table is missing."""
         return ["embeddings"] if self._meanings.missing else []
 
     async def propose(self, principal: Principal, new: NewPattern, team: str = "") -> Pattern:
@@ -58,20 +57,20 @@ class Patterns:
         Raises:
             Conflict: If the team has this signature already, or too many proposals wait.
             Forbidden: If the role may not propose, or not for this team.
-            Invalid: If the signature is empty once it is cleaned, or an expression or a glob cannot be compiled.
-            StoreUnavailable: If the database is away; nothing was stored.
+            Invalid: If the cleaned signature is empty, or an expression or a glob cannot be compiled.
+            StoreUnavailable: If the database is unavailable; nothing was stored.
         """
         owner = owning_team(principal, _reach(principal, "patterns.propose"), team)
         source: Source = "agent" if principal.agent else "person"
         return await self.store_proposal(principal, owner, new, source)
 
     async def store_proposal(self, principal: Principal, team: str, new: NewPattern, source: Source) -> Pattern:
-        """Store a proposal for a team whose proposals the caller may make; raises what `propose` does."""
+        """Store a proposal for a team the caller may propose to. Raises like `propose`."""
         require_expressions(new.check)
         _require_globs(new.globs)
         new = clean(new)
         if not new.signature:
-            raise Invalid("signature", "has no text that can be shown")
+            raise Invalid("signature", "has no visible text")
         pattern = Pattern(
             id=str(uuid7()),
             team=team,
@@ -87,7 +86,7 @@ class Patterns:
         async with self._changes.write(KIND, principal, "pattern.propose") as change:
             same = await store.find_same(change.connection, organisation, team, pattern.project, pattern.signature)
             if same:
-                raise Conflict(f"pattern `{same}` has this signature; approve, retire or merge that one")
+                raise Conflict(f"pattern `{same}` has this signature; approve, retire or merge it instead")
             if await store.count_proposed(change.connection, organisation, team) >= MOST_PROPOSED:
                 raise Conflict(f"{MOST_PROPOSED} proposals of team `{team}` wait; approve or retire some first")
             await store.add(change.connection, organisation, pattern, vector)
@@ -99,7 +98,7 @@ class Patterns:
 
         Raises:
             Forbidden: If the role may not, or names another team.
-            StoreUnavailable: If the database is away.
+            StoreUnavailable: If the database is unavailable.
         """
         team = _readable_team(principal, wanted.team)
         wanted = msgspec.structs.replace(wanted, team=team)
@@ -109,12 +108,7 @@ class Patterns:
             raise StoreUnavailable(_AWAY) from None
 
     async def get(self, principal: Principal, pattern_id: str) -> Pattern:
-        """Return one pattern.
-
-        Raises:
-            NotFound: If there is none that the caller may see.
-            StoreUnavailable: If the database is away.
-        """
+        """Return one pattern. Raise NotFound, StoreUnavailable."""
         reach = _reach(principal, "patterns.read")
         try:
             async with self._database.transaction() as connection:
@@ -126,11 +120,11 @@ class Patterns:
     async def search(
         self, principal: Principal, text: str, *, team: str = "", project: str = "", limit: int = 10
     ) -> list[Match]:
-        """Return the patterns in force that fit a text best, by meaning and by words.
+        """Return the best matching patterns in force for a string, by meaning and by words.
 
         Raises:
             Forbidden: If the role may not, or names another team.
-            StoreUnavailable: If the database is away.
+            StoreUnavailable: If the database is unavailable.
         """
         owner = owning_team(principal, _reach(principal, "patterns.read"), team)
         vector = await self._meanings.vector(text)
@@ -153,14 +147,14 @@ class Patterns:
     async def approve(
         self, principal: Principal, pattern_id: str, *, confidence: float | None, reason: str, version: str | None
     ) -> Pattern:
-        """Put a pattern in force, with the confidence that a person states; what edits taught of it begins anew.
+        """Put a pattern in force, with the confidence stated by a person; its learning restarts.
 
         Raises:
             Conflict: If it was merged, or is changed at the same time.
             Forbidden: If the role may not approve.
-            NotFound: If there is none that the caller may decide on.
-            PreconditionFailed: If somebody has changed it since `version`.
-            StoreUnavailable: If the database is away; nothing was changed.
+            NotFound: If the caller may not decide on it.
+            PreconditionFailed: If it was changed since `version`.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         async with self._changes.write(KIND, principal, "pattern.approve") as change:
             before = await self._decidable(change, principal, pattern_id, version)
@@ -174,14 +168,14 @@ class Patterns:
         return after
 
     async def retire(self, principal: Principal, pattern_id: str, *, reason: str, version: str | None) -> Pattern:
-        """Take a pattern out of force, or decline a proposal. It stays, so that it is not proposed again.
+        """Take a pattern out of force, or decline a proposal. It stays stored, to prevent another proposal.
 
         Raises:
             Conflict: If it is changed at the same time.
             Forbidden: If the role may not retire.
-            NotFound: If there is none that the caller may decide on.
-            PreconditionFailed: If somebody has changed it since `version`.
-            StoreUnavailable: If the database is away; nothing was changed.
+            NotFound: If the caller may not decide on it.
+            PreconditionFailed: If it was changed since `version`.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         async with self._changes.write(KIND, principal, "pattern.retire") as change:
             before = await self._decidable(change, principal, pattern_id, version)
@@ -201,9 +195,9 @@ class Patterns:
             Conflict: If either is retired, or is changed at the same time.
             Forbidden: If the role may not merge.
             Invalid: If both are the same, or of two teams.
-            NotFound: If there is none that the caller may decide on.
-            PreconditionFailed: If somebody has changed the first since `version`.
-            StoreUnavailable: If the database is away; nothing was changed.
+            NotFound: If the caller may not decide on one of them.
+            PreconditionFailed: If the first was changed since `version`.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         if pattern_id == into:
             raise Invalid("into", "is the pattern itself")
@@ -227,7 +221,9 @@ class Patterns:
             await _replace(change, principal, target, after)
         return after
 
-    async def _decidable(self, change: Change, principal: Principal, pattern_id: str, version: str | None) -> Pattern:
+    async def _decidable(
+        self, change: SqlChange, principal: Principal, pattern_id: str, version: str | None
+    ) -> Pattern:
         reach = _reach(principal, "patterns.decide")
         found = await store.get(change.connection, principal.organisation, pattern_id)
         pattern = _theirs(principal, reach, found, pattern_id)
@@ -247,27 +243,27 @@ class Patterns:
 
 
 def fit(likeness: float, asked: set[str], pattern: Pattern, *, by_meaning: bool) -> float:
-    """Return how well a pattern fits a text, from 0 to 1: its likeness in meaning, and the share of the words found in it."""
+    """Return a pattern's score for a string, from 0 to 1: its likeness in meaning, and the share of found words."""
     held = asked & set(stems(f"{pattern.signature} {pattern.text} {pattern.domain} {pattern.language}"))
     words = len(held) / len(asked) if asked else 0.0
     return _BY_MEANING * max(0.0, likeness) + (1 - _BY_MEANING) * words if by_meaning else words
 
 
 def _reach(principal: Principal, action: str) -> Reach:
-    """Return how far a permission reaches; an agent's never beyond its team, whoever it works for."""
+    """Return the reach of a permission; an agent's never exceeds its team."""
     found = require(principal, action)
     return "team" if principal.agent else found
 
 
 def owning_team(principal: Principal, reach: Reach, team: str) -> str:
-    """Return the team that a request is about: the caller's own; an admin may name another.
+    """Return the team of a request: the caller's own; an admin may name another.
 
     Raises:
-        Forbidden: If it is another team's than the caller's.
+        Forbidden: If it is another team's.
         Invalid: If the caller is in no team, and names none.
     """
     if team and team != principal.team and reach != "organisation":
-        raise Forbidden(f"patterns of team `{team}` are not yours; leave out `team` for those of your own")
+        raise Forbidden(f"patterns of team `{team}` are not yours; omit `team` for your own")
     owner = team or principal.team
     if not owner:
         raise Invalid("team", "is missing; you are in no team")
@@ -275,7 +271,7 @@ def owning_team(principal: Principal, reach: Reach, team: str) -> str:
 
 
 def _readable_team(principal: Principal, team: str) -> str:
-    """Return the team that a list is of, "" for all."""
+    """Return the team of a list, "" for all."""
     reach = _reach(principal, "patterns.read")
     return team if reach == "organisation" else owning_team(principal, reach, team)
 
@@ -293,14 +289,14 @@ def _require_globs(globs: tuple[str, ...]) -> None:
         raise Invalid("globs", str(error)) from None
 
 
-async def _replace(change: Change, principal: Principal, before: Pattern, after: Pattern) -> None:
+async def _replace(change: SqlChange, principal: Principal, before: Pattern, after: Pattern) -> None:
     if not await store.replace(change.connection, principal.organisation, after):
         raise Conflict(f"pattern `{after.id}` was changed at the same time; read it again")
     await change.audit(after.id, before=_shown(before), after=_shown(after), reason=after.reason)
 
 
 def _shown(pattern: Pattern) -> dict[str, object]:
-    """Return what the audit log holds of a pattern."""
+    """Return the audit log's part of a pattern."""
     return {
         "team": pattern.team,
         "signature": pattern.signature,

@@ -1,6 +1,7 @@
-"""The table of patterns, and its queries; `baton.context.patterns.service` decides who may see and change which."""
+"""The table of patterns, and its queries; `baton.context.patterns.service` checks permissions."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -18,14 +19,13 @@ from baton.kernel.changes.numbers import ChangeRow
 KIND = "patterns"
 """The kind of change that makes every server read changed patterns."""
 MOST_WORDS = 8
-"""Words of a search that are looked for."""
 
 
 class PatternRow(SQLModel, table=True):
-    """One pattern, as `baton.context.patterns.pattern.Pattern` describes it.
+    """One pattern, as described in `baton.context.patterns.pattern.Pattern`.
 
-    `said` names team, project and signature, so that nobody proposes the same twice. `vector` is the meaning of signature
-    and text as 256 float16 numbers, null where the word table was missing. `number` is that of the change that wrote the row.
+    `said` identifies team, project and signature, to prevent duplicate proposals. `vector` is the meaning of signature
+    and text as 256 float16 numbers, null if the word table was missing. `number` is that of the last change of the row.
     """
 
     __tablename__ = "patterns"
@@ -68,12 +68,12 @@ class PatternRow(SQLModel, table=True):
 _patterns = PatternRow.__table__
 _changes = ChangeRow.__table__
 _OWN = {"organisation", "said", "number", "vector"}
-"""Columns that are no part of a `Pattern`."""
+"""Columns outside a `Pattern`."""
 _SHOWN = tuple(column for column in _patterns.c if column.name not in _OWN)
 
 
 class StoredVector(msgspec.Struct, frozen=True):
-    """A pattern with what its index needs: its vector, None without one, and the number of its change."""
+    """A pattern with its index data: its vector, or None, and the number of its change."""
 
     pattern: Pattern
     vector: bytes | None
@@ -97,13 +97,13 @@ async def replace(connection: AsyncConnection, organisation: str, pattern: Patte
 
 
 async def get(connection: AsyncConnection, organisation: str, pattern_id: str) -> Pattern | None:
-    """Return a pattern, None if there is none."""
+    """Return a pattern, or None."""
     row = (await connection.execute(select(*_SHOWN).where(*_of(organisation, pattern_id)))).first()
     return None if row is None else _pattern(row)
 
 
 async def find_same(connection: AsyncConnection, organisation: str, team: str, project: str, signature: str) -> str:
-    """Return the id of a team's pattern with this signature, whatever its status; "" if there is none."""
+    """Return the id of a team's pattern with this signature, in any status, or ""."""
     query = select(_patterns.c.id).where(
         _patterns.c.organisation == organisation, _patterns.c.said == _said(team, project, signature)
     )
@@ -111,11 +111,9 @@ async def find_same(connection: AsyncConnection, organisation: str, team: str, p
 
 
 async def count_proposed(connection: AsyncConnection, organisation: str, team: str) -> int:
-    """Return how many proposals of a team wait for a decision."""
+    """Return the number of a team's undecided proposals."""
     query = select(func.count()).where(
-        _patterns.c.organisation == organisation,
-        _patterns.c.team == storable(team),
-        _patterns.c.status == "proposed",
+        _patterns.c.organisation == organisation, _patterns.c.team == storable(team), _patterns.c.status == "proposed"
     )
     return int((await connection.execute(query)).scalar() or 0)
 
@@ -123,7 +121,7 @@ async def count_proposed(connection: AsyncConnection, organisation: str, team: s
 async def find(
     database: Database, organisation: str, wanted: PatternFilter, *, before_id: str = "", limit: int = 50
 ) -> list[Pattern]:
-    """Return patterns, newest first; `before_id` is the id of the last one of the page before."""
+    """Return patterns, newest first; `before_id` is the last id of the previous page."""
     query = select(*_SHOWN).where(_patterns.c.organisation == organisation)
     for name in ("team", "status", "project", "domain", "source"):
         if value := getattr(wanted, name):
@@ -138,7 +136,7 @@ async def find(
 
 
 async def with_ids(database: Database, organisation: str, team: str, ids: Sequence[str]) -> dict[str, Pattern]:
-    """Return those patterns of a team that have one of these ids."""
+    """Return a team's patterns with these ids."""
     query = select(*_SHOWN).where(
         _patterns.c.organisation == organisation, _patterns.c.team == storable(team), _patterns.c.id.in_(ids)
     )
@@ -149,11 +147,11 @@ async def with_ids(database: Database, organisation: str, team: str, ids: Sequen
 async def changed(
     database: Database, organisation: str, after: tuple[int, str], *, all_of_them: bool, limit: int
 ) -> list[StoredVector]:
-    """Return what changed behind a number and an id, in their order; only what is in force unless `all_of_them`."""
+    """Return the changes after a number and an id, in order; only patterns in force unless `all_of_them`."""
     number, pattern_id = after
     query = select(*_SHOWN, _patterns.c.vector, _patterns.c.number).where(
         _patterns.c.organisation == organisation,
-        # Not two conditions joined by OR: those would walk the index from its beginning for each batch.
+        # Not two conditions joined by OR: those would scan the index from its start for each batch.
         tuple_(_patterns.c.number, _patterns.c.id) > (number, pattern_id),
     )
     if not all_of_them:
@@ -165,7 +163,7 @@ async def changed(
 
 
 async def newest_number(database: Database, organisation: str) -> int:
-    """Return the number of the last change of patterns, 0 if there was none."""
+    """Return the number of the last change of patterns, or 0."""
     query = select(_changes.c.number).where(_changes.c.organisation == organisation, _changes.c.kind == KIND)
     async with database.transaction() as connection:
         return int((await connection.execute(query)).scalar() or 0)
@@ -174,16 +172,14 @@ async def newest_number(database: Database, organisation: str) -> int:
 async def count(database: Database, organisation: str, counted: Mapping[tuple[str, Use], int]) -> None:
     """Add up counts by a pattern's id and the column: `shown`, `followed` or `violated`."""
     async with database.transaction() as connection:
-        for (pattern_id, name), number in sorted(
-            counted.items()
-        ):  # in one order, or two servers could wait for each other
+        for (pattern_id, name), number in sorted(counted.items()):  # in one order, to avoid deadlocks between servers
             await connection.execute(
                 update(_patterns).where(*_of(organisation, pattern_id)).values({name: _patterns.c[name] + number})
             )
 
 
 async def judged(connection: AsyncConnection, organisation: str) -> list[Pattern]:
-    """Return the validated patterns of all teams that edits were held to."""
+    """Return the validated patterns of all teams with checked edits."""
     query = select(*_SHOWN).where(
         _patterns.c.organisation == organisation,
         _patterns.c.status == "validated",
@@ -205,7 +201,7 @@ def _holds(word: str) -> ColumnElement[bool]:
 
 
 def _said(team: str, project: str, signature: str) -> str:
-    """Name what a pattern says, whatever its length: an index of Postgres takes no text above 2.7 KB."""
+    """Return a fixed-length key of a pattern: an index of Postgres accepts no text above 2.7 KB."""
     parts = (team, project, " ".join(signature.lower().split()))
     return sha256("".join(f"{len(part)}:{part}" for part in map(storable, parts)).encode()).hexdigest()
 
@@ -229,3 +225,42 @@ def _row(organisation: str, pattern: Pattern) -> dict[str, Any]:
 def _pattern(row: Any) -> Pattern:
     values = {name: value for name, value in row._asdict().items() if name not in _OWN}
     return msgspec.convert(values | {"check": values.pop("check_for")}, Pattern)
+
+
+# Counts of shown, followed and violated patterns: collected in memory, and added up in SQL.
+
+MOST_WAITING = 10_000
+"""Maximum patterns with waiting counts while the database is unavailable; further counts are lost."""
+
+
+class PatternCounts:
+    """Counts of patterns since the last storing."""
+
+    def __init__(self, database: Database, organisation: str) -> None:
+        self._database = database
+        self._organisation = organisation
+        self._waiting: Counter[tuple[str, Use]] = Counter()
+
+    def shown(self, ids: Iterable[str]) -> None:
+        """Count patterns added to a prompt."""
+        for one in ids:
+            self._count(one, "shown")
+
+    def judged(self, pattern_id: str, *, violated: bool) -> None:
+        """Count an edit that followed or violated a pattern."""
+        self._count(pattern_id, "violated" if violated else "followed")
+
+    def _count(self, pattern_id: str, use: Use) -> None:
+        if len(self._waiting) < MOST_WAITING or (pattern_id, use) in self._waiting:
+            self._waiting[pattern_id, use] += 1
+
+    async def flush(self) -> None:
+        """Store the counts. Raise DatabaseUnavailable; the counts wait then."""
+        counted, self._waiting = self._waiting, Counter()
+        if not counted:
+            return
+        try:
+            await count(self._database, self._organisation, counted)
+        except BaseException:
+            self._waiting.update(counted)
+            raise

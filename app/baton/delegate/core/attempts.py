@@ -1,4 +1,4 @@
-"""The attempts of a job: who made each, when, how it ended, and what it used. A job's own usage is the sum of theirs."""
+"""The attempts of a job: runner, times, end and usage. A job's usage is their sum."""
 
 from datetime import datetime
 from typing import Any
@@ -7,15 +7,11 @@ import msgspec
 
 from baton.delegate.core.job import Job
 
-MOST_ATTEMPTS_KEPT = 20
-"""Newest attempts of which a job keeps an account; what older ones used stays in its sum."""
+MOST_ATTEMPTS_KEPT = 20  # newest attempts kept per job. The usage of older ones remains in the job's sum.
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of an attempt, and what the agent says they cost in USD, None if it does not say.
-
-    `input_tokens` are all that the model read, `cached_tokens` those of them that came from its cache.
-    """
+class JobUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens and reported cost (USD) of an attempt. `cached_tokens` are part of `input_tokens`."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -23,8 +19,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
 
 
-class Attempt(Usage, frozen=True, kw_only=True):
-    """One attempt. `state` is empty while it is under way, `lost` if another one took the job over."""
+class Attempt(JobUsage, frozen=True, kw_only=True):
+    """One attempt. `state` is empty while it runs, `lost` if another attempt took over the job."""
 
     attempt: int
     runner: str = ""
@@ -35,12 +31,12 @@ class Attempt(Usage, frozen=True, kw_only=True):
 
 
 def attempts_of(job: Job) -> list[Attempt]:
-    """Return the account of a job's attempts, the oldest first."""
+    """Return a job's attempts, oldest first."""
     return [msgspec.convert(one, Attempt) for one in job.attempts]
 
 
 def begun(job: Job, now: datetime) -> dict[str, Any]:
-    """Return the columns that change when a runner has leased a job: an earlier attempt is over by now."""
+    """Return the changed columns of a newly leased job. Earlier attempts are over."""
     found = [
         one if one.ended_at else msgspec.structs.replace(one, ended_at=now, state="lost") for one in attempts_of(job)
     ]
@@ -48,12 +44,12 @@ def begun(job: Job, now: datetime) -> dict[str, Any]:
 
 
 def taken_back(job: Job) -> dict[str, Any]:
-    """Return the columns that change when a lease never arrived, which is no attempt."""
+    """Return the changed columns after an undelivered lease. It does not count as an attempt."""
     return _columns([one for one in attempts_of(job) if one.attempt != job.attempt])
 
 
 def ended(job: Job, state: str, error_code: str, now: datetime) -> dict[str, Any]:
-    """Return the columns that change when the attempt under way ends."""
+    """Return the changed columns at the end of the running attempt."""
     found = attempts_of(job)
     if not found or found[-1].ended_at is not None or found[-1].attempt != job.attempt:
         return {}
@@ -61,13 +57,13 @@ def ended(job: Job, state: str, error_code: str, now: datetime) -> dict[str, Any
     return _columns([*found[:-1], last])
 
 
-def used(job: Job, attempt: int, usage: Usage) -> dict[str, Any]:
-    """Return the columns that change when an attempt says what it used so far; what it does not say stays as it was."""
+def used(job: Job, attempt: int, usage: JobUsage) -> dict[str, Any]:
+    """Return the changed columns for an attempt's reported usage. Missing values keep their old ones."""
     found = attempts_of(job)
     at = next((place for place, one in enumerate(found) if one.attempt == attempt), None)
     if at is None:
         if found and attempt < found[0].attempt:
-            return {}  # of an attempt whose account is no longer kept
+            return {}  # its attempt is no longer kept
         found = sorted([*found, Attempt(attempt=attempt, runner=job.runner_id)], key=lambda one: one.attempt)
         at = next(place for place, one in enumerate(found) if one.attempt == attempt)
     before = found[at]

@@ -1,8 +1,4 @@
-"""How the call that an agent asks about was read when the rules judged it: what a person needs to see before they answer.
-
-It is stored with the request, so that it shows what the decision was made on, whatever the rules say later. Its texts are
-taken from the masked request.
-"""
+"""The reading of an agent's call for human confirmation, as of the decision. Its strings are masked."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -10,24 +6,21 @@ from typing import Any
 
 import msgspec
 
-from baton.engine.call.verdict import Verdict
-from baton.engine.shell.model import Category, Program
-from baton.engine.text.masking import mask
-from baton.shared.tool_kinds import judged_as
+from baton.lib.bash.model import Category, Program
+from baton.lib.text.masking import mask
+from baton.rules.call.commands import judged_as
+from baton.rules.call.verdict import Verdict
+from baton.rules.policy.matching.wording import for_person
 
 MOST_PROGRAMS = 50
-MOST_WORDS = 200
-"""Words of a program that are looked for in the command."""
-LONGEST_TEXT = 500
-"""Characters of a program's words that are shown."""
+MOST_WORDS = 200  # maximum number of a program's words located in the command
+LONGEST_TEXT = 500  # maximum length of a program's displayed words, in characters
 LONGEST_COMMAND = 16_384
-MOST_DIFF_LINES = 400
-"""Lines of either text of an edit; comparing takes time with their product."""
+MOST_DIFF_LINES = 400  # lines of each side of an edit. The comparison's time is their product.
 LONGEST_DIFF = 32_768
 RISKY: frozenset[Category] = frozenset(
-    {"destructive", "network", "vcs-write", "package-install", "file-write", "unknown"}
-)
-"""What a program may be to be marked: anything but reading, and building or testing."""
+    {"destructive", "network", "vcs-write", "package-install", "file-write", "other-process", "unknown"}
+)  # categories of highlighted programs: all except reading, building and testing
 _OLD = ("old_string", "old_str", "oldString")
 _NEW = ("new_string", "new_str", "newString", "content", "file_text", "contents")
 _PATHS = ("file_path", "path", "filePath", "notebook_path")
@@ -36,7 +29,7 @@ _ALWAYS = "The rules allow it, but on this machine a person confirms each call."
 
 
 class ReadProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """One program that the call runs, as it was read; `depth` is 0 in the line itself and grows with each nesting."""
+    """One program of the call. `depth` is its nesting, 0 for the line itself."""
 
     text: str
     categories: tuple[str, ...] = ()
@@ -45,17 +38,17 @@ class ReadProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What an edit changes in a file, as a unified diff; "" where it is too long to compare."""
+    """An edit of a file, as a unified diff; "" if it is too long to compare."""
 
     path: str
     diff: str
 
 
 class CallReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call as it was read. `risky` are pairs of character positions in the command: begin and end of what stands out.
+    """A parsed call. `risky` are start and end positions of highlighted characters in the command.
 
-    `rule` is the id of the deciding rule, "" for none, `why` what a person is told. `unparsed` says why the command could
-    not be read whole.
+    `rule` is the id of the deciding rule, or "". `why` is the explanation for a person. `unparsed` is the reason for an
+    incomplete parse.
     """
 
     tool: str = ""
@@ -69,13 +62,13 @@ class CallReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def reading_of(verdict: Verdict, request: Mapping[str, Any]) -> CallReading:
-    """Return how a request's call was read; `request` is masked already, as it will be stored."""
+    """Return the reading of a masked request's call."""
     tool, given = judged_as(request.get("kind", ""), request.get("tool_name", ""), request.get("tool_input", {}))
     command = given.get("command")
     command = command[:LONGEST_COMMAND] if isinstance(command, str) else ""
     shell = verdict.shell
     programs = shell.programs[:MOST_PROGRAMS] if shell is not None else ()
-    why = verdict.reason or (_ALWAYS if verdict.effect == "allow" else _NO_RULE)
+    why = for_person(verdict.reason) or (_ALWAYS if verdict.effect == "allow" else _NO_RULE)
     return CallReading(
         tool=tool,
         command=command,
@@ -89,15 +82,12 @@ def reading_of(verdict: Verdict, request: Mapping[str, Any]) -> CallReading:
 
 
 def is_risky(program: Program) -> bool:
-    """Return whether a program should stand out: it does more than read, and does not merely run another one."""
+    """Return whether to highlight a program: it does more than read, and does not merely run another one."""
     return not program.wraps and (program.guess or not RISKY.isdisjoint(program.categories) or not program.categories)
 
 
 def risky_spans(command: str, programs: list[Program]) -> tuple[tuple[int, int], ...]:
-    """Find the words of risky programs in a command, as character positions, in order and without overlaps.
-
-    A word that the line does not hold as such, such as one that is decoded at run time, marks nothing.
-    """
+    """Locate the words of risky programs in a command, as sorted, disjoint character positions."""
     found: list[tuple[int, int]] = []
     for program in programs:
         place = _place(command, program.argv, found[-1][1] if found else 0)
@@ -113,12 +103,11 @@ def risky_spans(command: str, programs: list[Program]) -> tuple[tuple[int, int],
     return tuple(merged)
 
 
-_APART = 4
-"""Most characters between two words of a program: blanks and quotes, and no other program."""
+_APART = 4  # maximum number of characters between two words of a program: blanks and quotes, but no other program
 
 
 def _place(command: str, words: tuple[str, ...], after: int) -> tuple[int, int] | None:
-    """Return where the words stand one after another behind a position, None if the first one is not there."""
+    """Return the position of consecutive words after a position, or None without the first one."""
     if not words or not words[0]:
         return None
     start = command.find(words[0], after)
@@ -126,7 +115,7 @@ def _place(command: str, words: tuple[str, ...], after: int) -> tuple[int, int] 
         return None
     end = start + len(words[0])
     for word in words[1:MOST_WORDS]:
-        # In a window, so that many words that are not there cost no more than those that are.
+        # A window keeps the cost of missing words as low as that of found ones.
         next_ = command.find(word, end, end + len(word) + _APART)
         if next_ < 0:
             break
@@ -137,7 +126,7 @@ def _place(command: str, words: tuple[str, ...], after: int) -> tuple[int, int] 
 def _shown(program: Program, command: str) -> ReadProgram:
     words = program.argv[:MOST_WORDS]
     if "[masked:" in command:
-        # Without quotes and line ends around it a secret is not known as one: only what is left of the line is shown.
+        # Without quotes and line ends, a secret is not recognized: only show words of the masked line.
         words = tuple([word if word in command else "…" for word in words])
     text = " ".join(words)
     return ReadProgram(

@@ -1,8 +1,8 @@
-"""A job and what belongs to it. `JobSpec` is the core: every other shape of a job takes its fields from there.
+"""A job and its parts. `JobSpec` is the core: every other form of a job takes its fields from it.
 
-- `Job` adds what the server knows of the job; the columns of the table `jobs` are made from it (`tables`).
-- `JobFields` in `delegate.jobs.bodies` holds what HTTP shows of it, to people and in a lease to the runner.
-- `AgentTask` in `runner.wire`, which shares no code with the server, holds what the runner passes to the agent.
+- `Job` adds the server's fields; the columns of the table `jobs` derive from it (`tables`).
+- `JobFields` in `delegate.jobs.bodies` are the fields shown by HTTP, to people and to the runner.
+- `AgentTask` in `runner.wire`, which shares no code with the server, has the runner's fields for the agent.
 """
 
 from datetime import datetime
@@ -25,33 +25,29 @@ State = Literal[
     "skipped",
 ]
 STATES: tuple[State, ...] = State.__args__  # type: ignore[attr-defined] # typing's Literal has them
-LEASED_STATES: tuple[State, ...] = ("leased", "running", "awaiting_permission")
-"""States in which a runner holds the job's lease, and the session's agent mode is the job's provider."""
-ACTIVE_STATES: tuple[State, ...] = ("queued", *LEASED_STATES)
-"""States of a job that its session shows as an open tool call."""
+LEASED_STATES: tuple[State, ...] = ("leased", "running", "awaiting_permission")  # the agent mode is then the provider
+ACTIVE_STATES: tuple[State, ...] = ("queued", *LEASED_STATES)  # states shown in the session as an open tool call
 ENDED_STATES: tuple[State, ...] = ("completed", "failed", "cancelled", "skipped")
 
 
-CONTINUE = "continue"
-"""A job goes on with the agent's thread of the session's job before, where its runner still has it."""
-FRESH = "fresh"
-"""A job begins a thread of its own."""
+CONTINUE = "continue"  # resume the agent's thread of the session's previous job, if its runner still has it
+FRESH = "fresh"  # start a new thread
 
 
 class JobArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """How a job is to be run: the arguments that every way to delegate takes, by the same names.
+    """Execution options of a job, with the same names for every way to delegate.
 
-    None stands for the server's default (`new_job.JobDefaults`); in a `Job` it has been replaced.
+    None means the server's default (`new_job.JobDefaults`); a `Job` has no None here.
 
     Attributes:
-        workspace: An alias that a runner knows, "" for the runner's first one.
+        workspace: An alias of the runner, "" for its first one.
         isolation: `in_place` or `worktree`.
-        model: The agent's model, "" for its own default.
-        timeout_s: Seconds from when the agent starts.
-        inactivity_timeout_s: Seconds in which the agent may show nothing; 0 for no limit.
-        thread: `continue`, `fresh`, or the id of an ended job whose agent's thread is continued, on its runner.
-        concurrent: Whether it may work in place beside another job in the same folder.
-        queue_expiry_s: Seconds that it may wait without a live runner; 0 for no limit.
+        model: The agent's model, "" for its default.
+        timeout_s: Timeout from the agent's start, in seconds.
+        inactivity_timeout_s: Timeout without output, in seconds; 0 for no limit.
+        thread: `continue`, `fresh`, or the id of an ended job to resume on its runner.
+        concurrent: Whether it may work in place while another job uses the folder.
+        queue_expiry_s: Maximum wait without a live runner, in seconds; 0 for no limit.
     """
 
     workspace: str = ""
@@ -65,15 +61,13 @@ class JobArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobSpec(JobArguments, frozen=True, kw_only=True):
-    """What a job is to do; set when it is made, and never changed.
+    """The task of a job. Immutable.
 
-    Attributes:
-        session_id: The session that delegates; a job without one gets a session of its own, named like the job.
-        tier: CHEAP, MEDIUM, EXPENSIVE, or "" for unknown.
-        thinking_budget: In tokens, None for the agent's own.
+    `session_id` is the delegating session; without one, the job gets its own session, named after the job. `tier` is
+    CHEAP, MEDIUM, EXPENSIVE or "". `thinking_budget` is in tokens, None for the agent's default.
     """
 
-    # An idempotency key's digest is made of all these fields (`new_job.digest_of`).
+    # All of these fields go into an idempotency key's digest (`new_job.digest_of`).
     prompt: str
     provider: str = PROVIDERS[0]
     description: str = ""
@@ -91,24 +85,24 @@ class JobSpec(JobArguments, frozen=True, kw_only=True):
 
 
 class Job(JobSpec, frozen=True, kw_only=True):
-    """One delegated task: what it is to do, whose it is, and how it stands.
+    """One delegated task: its specification, owner and status.
 
     Attributes:
-        digest: SHA-256 of the lease's token, "" once the runner's word no longer counts.
+        digest: SHA-256 of the lease's token, "" once the lease is void.
         agent_digest: SHA-256 of the agent's token, "" while the job is not leased.
-        disconnected_since: When the runner that holds the job was last heard of, None while it is in touch.
-        thread_user: The owner of the one runner that may run the job, as it has the thread's agent; "" for any runner.
+        disconnected_since: Last contact with the holder, None while it is connected.
+        thread_user: Owner of the only runner with the thread's agent, "" for any runner.
         thread_runner: The id of that runner.
-        folder: The folder in which the holder works in place, as its runner named it (`Poll.folders`), "" for none.
-        expires_at: When a queued job fails if no live runner could take it until then; None for never.
-        last_seq: Number of the last event that the runner of this attempt sent.
+        folder: The folder used in place by the holder, as named by its runner (`Poll.folders`), or "".
+        expires_at: When a queued job fails without a live runner; None for never.
+        last_seq: Number of the last event from this attempt's runner.
         next_no: Number of the job's next event.
-        cached_tokens: Those of the input tokens that came from the model's cache.
-        cost_usd: What the agent said it cost, None if it did not say.
-        attempts: An account of each attempt (`core.attempts`).
-        waiting_for: What keeps the job's runner from going on, `disk` or "".
-        traceparent: The trace and the span that the request for it came with, "" for none.
-        stream_tails: How each of the agent's streams of chunks ended so far, masked (`engine.text.chunks`).
+        cached_tokens: Input tokens read from the model's cache.
+        cost_usd: Cost as reported by the agent, or None.
+        attempts: All attempts (`core.attempts`).
+        waiting_for: The reason why the runner is blocked, `disk` or "".
+        traceparent: The trace and span of its request, or "".
+        stream_tails: The masked end of each of the agent's streams of chunks (`lib.text.chunks`).
     """
 
     timeout_s: int
@@ -160,7 +154,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which jobs to find; all fields that are set must match. `since` is included, `until` is not."""
+    """A filter for jobs. All set fields must match. `since` is inclusive, `until` exclusive."""
 
     user: str = ""
     session_id: str = ""
@@ -173,13 +167,7 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One stored event of a job.
-
-    Attributes:
-        no: Its number within the job.
-        session_no: Its number within the session.
-        seq: The runner's own number of it within the attempt, None for the server's own events.
-    """
+    """One stored event, with its numbers in job, session and attempt (`seq`, None for the server's events)."""
 
     job_id: str
     no: int
@@ -192,7 +180,7 @@ class JobEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewJobEvent(msgspec.Struct, kw_only=True):
-    """One event that is not stored yet; `no` is set once the session is locked."""
+    """One event before storage. `no` is set once the session is locked."""
 
     job: Job
     attempt: int
@@ -202,42 +190,34 @@ class NewJobEvent(msgspec.Struct, kw_only=True):
     no: int = 0
 
 
-class JobPermission(msgspec.Struct, frozen=True, kw_only=True):
-    """One permission request of an agent. `decided_by` is policy, user, timeout or end, "" while it is pending.
+class Runner(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine that runs jobs. `slots` (free) and `active` (leased) are those of its last poll.
 
-    `reading` is a `core.call_reading.CallReading` as JSON, empty for requests that a person was not asked.
+    `folders` has the folder name of each workspace. Runners of one machine use the same name for one folder, and a
+    folder's name is a prefix of its subfolders' names (`baton.runner.template`).
     """
 
-    id: str
     organisation: str
     user: str
-    job_id: str
-    attempt: int
-    request: dict[str, Any]
-    state: str = "pending"
-    decided_by: str = ""
-    decided_user: str = ""
-    decision_id: str = ""
-    reason: str = ""
-    created_at: datetime
-    deadline: datetime
-    decided_at: datetime | None = None
-    reading: dict[str, Any] = {}
-
-
-class PendingQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that waits for a person, and what of its job says who asks and where.
-
-    `description` and `prompt` are the job's; of the prompt only the beginning.
-    """
-
-    permission: JobPermission
+    id: str
     team: str
-    session_id: str
-    project: str
-    workspace: str
-    provider: str
-    agent_type: str
-    runner_user: str
-    description: str
-    prompt: str
+    boot_id: str
+    name: str
+    version: str
+    providers: tuple[str, ...]
+    workspaces: tuple[str, ...]
+    folders: dict[str, str]
+    slots: int
+    active: int
+    shared: bool
+    last_seen: datetime
+
+
+class RunnerCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command for a runner: `cancel` a job, answer a `permission` request, or process a `result`."""
+
+    id: str
+    job: str
+    attempt: int
+    kind: str
+    body: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Wakes tasks that wait for news of jobs, on every server, by Redis. Without Redis they look in SQL twice a second."""
+"""Wakes waiting tasks on every server through Redis. Without Redis they poll SQL."""
 
 import asyncio
 import contextlib
@@ -8,38 +8,28 @@ from collections.abc import Iterator
 from baton.kernel.redis.client import Redis
 from baton.kernel.redis.listener import listen
 
-POLL_S = 0.5
-"""How often a waiting task looks in SQL while Redis is away, in seconds."""
-NET_S = 5.0
-"""How often it looks while Redis is there: a server may die between its commit and its message. In seconds."""
+POLL_S = 0.5  # polling interval without Redis, in seconds
+NET_S = 5.0  # polling interval with Redis, in seconds: a server may crash between its commit and its message
 
 
 class JobNotifier:
-    """Notifies of topics: `job <id>`, `session <user> <id>`, `runner <user>`, `team <team>`.
-
-    A notification carries no news: whoever is woken reads the database.
-    """
+    """Notifies of topics, without content: `job <id>`, `session <user> <id>`, `runner <user>`, `team <team>`."""
 
     def __init__(self, redis: Redis, organisation: str) -> None:
         self._redis = redis
         self._channel = f"baton:jobs:{organisation}"
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
-        self._listening = False
-
-    @property
-    def listening(self) -> bool:
-        """Whether other servers can be heard now."""
-        return self._listening
+        self.listening = False  # whether other servers' notifications arrive
 
     @property
     def pause_s(self) -> float:
-        """How long a task may wait before it looks again, in seconds."""
-        return NET_S if self._listening else POLL_S
+        """The polling interval of waiting tasks, in seconds."""
+        return NET_S if self.listening else POLL_S
 
     def notify(self, *topics: str) -> None:
-        """Wake the tasks that wait for these topics, here and on other servers."""
-        # With Redis this server hears its own message like any other; waking twice would only cost a query.
-        by_redis = self._listening and self._redis.up
+        """Wake the tasks that wait for these topics, on all servers."""
+        # With Redis this server receives its own message too. A second wake-up would only cost a query.
+        by_redis = self.listening and self._redis.up
         for topic in topics:
             self._redis.send(b"PUBLISH", self._channel, topic)
             if not by_redis:
@@ -47,7 +37,7 @@ class JobNotifier:
 
     @contextlib.contextmanager
     def subscribe(self, *topics: str) -> Iterator[asyncio.Event]:
-        """Yield an event that is set at each notification of one of these topics."""
+        """Yield an event, set at each notification of these topics."""
         event = asyncio.Event()
         for topic in topics:
             self._waiting[topic].add(event)
@@ -70,15 +60,15 @@ class JobNotifier:
                 await listening
 
     def _receive(self, message: bytes) -> None:
-        """Take a message; an empty one says that the subscription has begun, before which anything may have happened."""
-        self._listening = True
+        """Process a message. An empty one marks the start of the subscription: earlier messages may be lost."""
+        self.listening = True
         if message:
             self._wake(message.decode("utf-8", "replace"))
         else:
             self._wake_all()
 
     def _lose(self) -> None:
-        self._listening = False
+        self.listening = False
         self._wake_all()
 
     def _wake_all(self) -> None:
@@ -91,7 +81,7 @@ class JobNotifier:
 
 
 async def wait(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, at most so many seconds; clear it, and return whether it was set."""
+    """Wait for an event with a timeout. Clear it, and return whether it was set."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

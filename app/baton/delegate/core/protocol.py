@@ -1,22 +1,21 @@
-"""What a delegation shows: providers, the acknowledgement, updates in the Agent Client Protocol's shapes."""
+"""Delegation in the Agent Client Protocol's terms: providers, acknowledgement, updates."""
 
 from typing import Any
 
-DEFAULT_MODE = "default_mode"
-"""The agent mode of a session while nothing is delegated."""
+DEFAULT_MODE = "default_mode"  # the agent mode of a session without delegation
 CHUNKS = frozenset(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"])
-"""Updates that bring the next piece of a text."""
+"""Updates with a part of a message."""
 ORCHESTRATOR = "fm_orchestrator"
 DELEGATED = "delegated_agent"
 
 
 def acknowledgement(provider: str, user_prompt: str) -> str:
-    """Return the sentence that confirms a delegation."""
+    """Return the confirmation of a delegation."""
     return f"✓ Delegated to {provider}. Task: {user_prompt}"
 
 
 def tool_call(job_id: str, provider: str, user_prompt: str, description: str) -> dict[str, Any]:
-    """Return the update that announces a delegation as a tool call of the orchestrator."""
+    """Return the update that shows a delegation as a tool call of the orchestrator."""
     arguments = {"user_prompt": user_prompt, "provider": provider}
     return {
         "sessionUpdate": "tool_call",
@@ -29,7 +28,7 @@ def tool_call(job_id: str, provider: str, user_prompt: str, description: str) ->
 
 
 def tool_call_ended(job_id: str, *, completed: bool, detail: str) -> dict[str, Any]:
-    """Return the update that ends the tool call; `detail` is the error's text, "" for none."""
+    """Return the update that ends the tool call. `detail` is the error message, or ""."""
     update: dict[str, Any] = {
         "sessionUpdate": "tool_call_update",
         "toolCallId": job_id,
@@ -46,7 +45,7 @@ def mode_update(mode: str) -> dict[str, Any]:
 
 
 def message(text: str) -> dict[str, Any]:
-    """Return a message of the orchestrator; its `_meta` tells it from the delegated agent's messages."""
+    """Return a message of the orchestrator. Its `_meta` distinguishes it from the agent's."""
     return {
         "sessionUpdate": "agent_message_chunk",
         "content": {"type": "text", "text": text},
@@ -55,7 +54,7 @@ def message(text: str) -> dict[str, Any]:
 
 
 def meta_of(source: str, provider: str) -> dict[str, str]:
-    """Return the `_meta` that says who speaks; the orchestrator's provider is always `foundation_models`."""
+    """Return the sender's `_meta`. The orchestrator's provider is always `foundation_models`."""
     return {"source": source, "provider": "foundation_models" if source == ORCHESTRATOR else provider}
 
 
@@ -65,7 +64,7 @@ def envelope(update: dict[str, Any], *, source: str, provider: str) -> dict[str,
 
 
 def text_of(update: dict[str, Any]) -> str:
-    """Return the text of an agent's message, "" for any other update."""
+    """Return the text of an agent's message, or ""."""
     content = update.get("content")
     if update.get("sessionUpdate") != "agent_message_chunk" or not isinstance(content, dict):
         return ""
@@ -74,7 +73,7 @@ def text_of(update: dict[str, Any]) -> str:
 
 
 def progress_of(update: dict[str, Any]) -> str:
-    """Return a line that says what an agent is doing, "" if the update does not tell."""
+    """Return a line about an agent's progress, or ""."""
     kind = update.get("sessionUpdate")
     if kind in {"tool_call", "tool_call_update"}:
         title = update.get("title")

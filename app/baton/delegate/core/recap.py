@@ -1,4 +1,4 @@
-"""A summary of a thread, for an agent that cannot take it up again."""
+"""A thread's summary, for an agent that cannot resume it."""
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -6,21 +6,19 @@ from baton.delegate.core.job import CONTINUE, FRESH, Job
 from baton.delegate.core.stores import events as events_store
 from baton.delegate.core.stores import jobs as store
 
-MOST_JOBS = 6
-"""Most jobs of a thread that a summary tells of: the first, and the last ones."""
-_LONGEST_WORDS = 4_000
-"""Most characters of one prompt and of one answer."""
+MOST_JOBS = 6  # maximum number of jobs in a summary: the first and the last ones
+_LONGEST_WORDS = 4_000  # maximum length of each prompt and answer, in characters
 _MOST_FILES = 50
 _LONGEST_THREAD = 50
 
 
 async def recap_of(connection: AsyncConnection, job: Job) -> str:
-    """Return what was said and done in the thread that a job continues, "" if it names none."""
+    """Return the summary of the thread continued by a job, or ""."""
     thread: list[Job] = []
     name = job.thread
     while name not in {CONTINUE, FRESH} and len(thread) < _LONGEST_THREAD:
         before = await store.get(connection, job.organisation, name)
-        if before is None:  # retention has removed it
+        if before is None:  # deleted by retention
             break
         thread.append(before)
         name = before.thread
@@ -41,7 +39,6 @@ async def _told(connection: AsyncConnection, job: Job) -> str:
 
 
 def _cut(text: str) -> str:
-    """Return a text's beginning and end."""
     if len(text) <= _LONGEST_WORDS:
         return text
     half = _LONGEST_WORDS // 2

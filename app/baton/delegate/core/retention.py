@@ -1,4 +1,4 @@
-"""Removes old jobs with all that belongs to them, and the runners and sessions that are left over."""
+"""Deletes old jobs with their data, then idle runners and empty sessions."""
 
 from datetime import datetime
 
@@ -6,38 +6,27 @@ from sqlalchemy import delete, exists, func, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import LEASED_STATES
-from baton.delegate.core.stores.tables import (
-    JOBS,
-    JobEventRow,
-    JobPermissionRow,
-    RunnerCommandRow,
-    RunnerRow,
-    SessionDelegationRow,
-)
+from baton.delegate.core.stores import tables
 from baton.kernel.base.sql import LARGEST_BATCH, Database
 
-_events = JobEventRow.__table__
-_sessions = SessionDelegationRow.__table__
+_events = tables.JobEventRow.__table__
+_sessions = tables.SessionDelegationRow.__table__
 
 
 async def purge_jobs(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of events, or of jobs without events, that ended before a moment.
-
-    Returns:
-        The number of rows removed; less than a batch means that nothing is left to remove.
-    """
+    """Delete a batch of old events, or of ended jobs without events. Return its size: less than a batch at the end."""
     oldest = (
-        select(JOBS.c.id)
+        select(tables.JOBS.c.id)
         .where(
-            JOBS.c.organisation == organisation,
-            func.coalesce(JOBS.c.ended_at, JOBS.c.created_at) < before,
-            JOBS.c.state.not_in(LEASED_STATES),
+            tables.JOBS.c.organisation == organisation,
+            func.coalesce(tables.JOBS.c.ended_at, tables.JOBS.c.created_at) < before,
+            tables.JOBS.c.state.not_in(LEASED_STATES),
         )
-        .order_by(JOBS.c.id)
+        .order_by(tables.JOBS.c.id)
         .limit(LARGEST_BATCH)
     )
-    # Events first, a batch at a time: a job may have thousands, and a long transaction would hold up those who store
-    # decisions. A job goes with its last events, so an interrupted purge leaves no events without a job.
+    # Events first, in batches: a job may have thousands, and a long transaction would delay the storing of decisions. A
+    # job is deleted with its last events, so an interrupted purge leaves no orphaned events.
     async with database.transaction() as connection:
         ids = [row.id for row in await connection.execute(oldest)]
         of_jobs = select(_events.c.job_id, _events.c.no).where(_events.c.job_id.in_(ids)).limit(LARGEST_BATCH)
@@ -45,22 +34,21 @@ async def purge_jobs(database: Database, organisation: str, before: datetime) ->
         if events:
             await connection.execute(delete(_events).where(tuple_(_events.c.job_id, _events.c.no).in_(events)))
         if ids and len(events) < LARGEST_BATCH:
-            for table in (JobPermissionRow.__table__, RunnerCommandRow.__table__):
-                await connection.execute(delete(table).where(table.c.job_id.in_(ids)))
-            await connection.execute(delete(JOBS).where(JOBS.c.id.in_(ids)))
+            commands = tables.RunnerCommandRow.__table__
+            await connection.execute(delete(commands).where(commands.c.job_id.in_(ids)))
+            await connection.execute(delete(tables.JOBS).where(tables.JOBS.c.id.in_(ids)))
         await _purge_idle(connection, organisation, before)
     return len(events) if len(events) == LARGEST_BATCH else len(ids)
 
 
 async def _purge_idle(connection: AsyncConnection, organisation: str, before: datetime) -> None:
-    """Remove runners that were last heard of before a moment, and sessions without jobs."""
-    runners = RunnerRow.__table__
+    runners = tables.RunnerRow.__table__
     await connection.execute(
         delete(runners).where(runners.c.organisation == organisation, runners.c.last_seen < before)
     )
     has_jobs = exists().where(
-        JOBS.c.organisation == _sessions.c.organisation,
-        JOBS.c.user == _sessions.c.user,
-        JOBS.c.session_id == _sessions.c.session_id,
+        tables.JOBS.c.organisation == _sessions.c.organisation,
+        tables.JOBS.c.user == _sessions.c.user,
+        tables.JOBS.c.session_id == _sessions.c.session_id,
     )
     await connection.execute(delete(_sessions).where(_sessions.c.organisation == organisation, ~has_jobs))

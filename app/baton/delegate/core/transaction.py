@@ -1,8 +1,7 @@
 """One transaction that changes jobs and adds events to their sessions.
 
-Locks are taken in one order, so that two transactions never wait for each other: a job, its graph (by the hooks of
-`JobStates.on_end`), the session. Events are therefore gathered and stored at the end, and a transaction changes at most
-one job that was there before it.
+A fixed lock order prevents deadlocks: a job, its graph (by the hooks of `JobStates.on_end`), the session. So events are
+collected and stored at the end, and a transaction changes at most one existing job.
 """
 
 from collections.abc import Mapping
@@ -16,27 +15,24 @@ from baton.delegate.core.job import LEASED_STATES, Job, NewJobEvent
 from baton.delegate.core.protocol import CHUNKS, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
 from baton.delegate.core.stores import events as events_store
 from baton.delegate.core.stores import jobs
-from baton.engine.text.chunks import StreamTail, mask_chunk
-from baton.engine.text.masking import mask_json
-from baton.events.payloads.tools import QuestionChanged
+from baton.events.payloads import QuestionChanged
 from baton.kernel.base.storable import storable
+from baton.lib.text.masking import StreamTail, mask_chunk, mask_json
 
 MODE_ENTERED = "mode.entered"
-MODE_LEFT = "mode.left"
-"""Placeholders of mode updates until the session is locked; they are never stored."""
-_AGENT_TEXTS = frozenset({"output", "error_detail", "progress", "late_result"})
-"""Columns of a job that hold an agent's words: secrets in them are masked."""
+MODE_LEFT = "mode.left"  # placeholders of mode updates until the session is locked. They are never stored.
+_AGENT_TEXTS = frozenset({"output", "error_detail", "progress", "late_result"})  # an agent's text: secrets are masked
 
 
 class JobTransaction:
-    """A transaction, with the moment at which it began by the database's clock.
+    """A transaction, with its start by the database's clock.
 
     Attributes:
-        topics: What the notifier is to announce after the commit.
-        ended: Jobs that this transaction ended; what waits for them goes on after the commit.
-        moved: Jobs whose state this transaction changed, each as it was then, with the number of the event that says so.
-        questions: Questions that it opened or ended, each with its job.
-        agents_changed: Whether an agent's token was made or is over.
+        topics: The topics to notify after the commit.
+        ended: Jobs ended by this transaction. Dependent jobs advance after the commit.
+        moved: Jobs with a changed state, each with the number of its event.
+        questions: Opened or closed questions, each with its job.
+        agents_changed: Whether an agent's token was created or revoked.
     """
 
     def __init__(self, connection: AsyncConnection, now: datetime) -> None:
@@ -52,12 +48,12 @@ class JobTransaction:
         self._latest: dict[str, Job] = {}
 
     def change(self, job: Job, **values: Any) -> Job:
-        """Change a job that this transaction has locked or made; it is written when the events are."""
+        """Change a job locked or created by this transaction. It is written together with the events."""
         if job.agent_digest and (state := values.get("state", job.state)) not in LEASED_STATES:
             self.agents_changed = True
-            # The holder of a queued job may still take it back, and then the agent goes on.
+            # A queued job's holder may still reclaim it, and then the agent continues.
             if state != "queued" or not values.get("digest", job.digest):
-                values["agent_digest"] = ""  # the attempt is over, and its agent's token with it
+                values["agent_digest"] = ""  # the attempt and its agent's token have ended
         masked = {name: mask_json(value) if name in _AGENT_TEXTS else value for name, value in values.items()}
         stored = {name: storable(value) if isinstance(value, str) else value for name, value in masked.items()}
         self._changed.setdefault(job.id, {}).update(stored)
@@ -65,20 +61,20 @@ class JobTransaction:
         return job
 
     def add_event(self, job: Job, kind: str, body: Mapping[str, Any], *, seq: int | None = None) -> None:
-        """Add an event to a job and its session; secrets in it are masked."""
+        """Add an event to a job and its session, with secrets masked."""
         self._events.append(NewJobEvent(job=job, attempt=job.attempt, type=kind, body=mask_json(dict(body)), seq=seq))
         self.topics |= {f"job {job.id}", f"session {job.user} {job.session_id}"}
 
     def add_orchestrator_update(self, job: Job, update: dict[str, Any]) -> None:
-        """Add an update that the orchestrator makes."""
+        """Add an update of the orchestrator."""
         self.add_event(job, "session.update", envelope(update, source=ORCHESTRATOR, provider=job.provider))
 
     def add_agent_update(self, job: Job, update: dict[str, Any], seq: int) -> None:
-        """Add an update of the delegated agent; secrets that are split across its chunks are masked too."""
+        """Add an update of the agent. Secrets split across its chunks are masked too."""
         kind, content = update.get("sessionUpdate"), update.get("content")
         tails = self.latest(job).stream_tails or {}
         if kind == "tool_call":
-            self.change(self.latest(job), stream_tails=None)  # what is said behind it is another text
+            self.change(self.latest(job), stream_tails=None)  # the following chunks are a new text
         elif kind in CHUNKS and isinstance(content, dict) and isinstance(content.get("text"), str):
             stream = f"{kind} {job.attempt}"
             text, tail = mask_chunk(msgspec.convert(tails.get(stream, {}), StreamTail), content["text"])
@@ -91,24 +87,24 @@ class JobTransaction:
         self.add_event(job, MODE_ENTERED, {})
 
     def leave_mode(self, job: Job) -> None:
-        """Set the session's agent mode to what runners still have of it."""
+        """Set the session's agent mode to that of its remaining leased jobs."""
         self.add_event(job, MODE_LEFT, {})
 
     def wake_runners(self, job: Job) -> None:
-        """Wake the runners that may take a job."""
+        """Wake the runners allowed to take a job."""
         self.topics |= {f"runner {job.user}", f"team {job.team}"}
 
     async def save(self) -> None:
-        """Write the changes of jobs, for hooks that read them in this transaction."""
+        """Write the changed jobs, for hooks that read them in this transaction."""
         changed, self._changed = self._changed, {}
         for job_id, values in changed.items():
             await jobs.change(self.connection, job_id, values)
 
     async def flush(self) -> None:
-        """Number and store the events, and write the jobs. No row may be locked after it."""
+        """Number and store the events, and write the jobs. Lock no row afterwards."""
         waiting, self._events = self._events, []
         sessions = {(event.job.user, event.job.session_id): event.job for event in waiting}
-        for key, job in sorted(sessions.items()):  # sorted: two transactions lock two sessions in the same order
+        for key, job in sorted(sessions.items()):  # sorted: all transactions lock sessions in the same order
             of_session = [event for event in waiting if (event.job.user, event.job.session_id) == key]
             session = await events_store.lock_session(self.connection, job)
             events, mode = await self._with_mode_updates(of_session, session.agent_mode)
@@ -122,18 +118,18 @@ class JobTransaction:
         await self.save()
 
     def latest(self, job: Job) -> Job:
-        """Return a job as this transaction has left it."""
+        """Return the transaction's latest version of a job."""
         return self._latest.get(job.id, job)
 
     async def _with_mode_updates(self, waiting: list[NewJobEvent], mode: str) -> tuple[list[NewJobEvent], str]:
-        """Turn the placeholders into mode updates where the mode changes; return the mode at the end, too."""
+        """Replace the placeholders by mode updates where the mode changes. Also return the final mode."""
         events: list[NewJobEvent] = []
         for event in waiting:
             if event.type not in {MODE_ENTERED, MODE_LEFT}:
                 events.append(event)
                 continue
             wanted = event.job.provider if event.type == MODE_ENTERED else await self._remaining_mode(event.job)
-            # A delegation always says its mode, even if it stays the same: `/delegate` promises that order of events.
+            # A delegation always reports its mode, even an unchanged one: `/delegate` guarantees this order of events.
             if event.type == MODE_ENTERED or wanted != mode:
                 event.type, mode = "session.update", wanted
                 event.body = envelope(mode_update(wanted), source=ORCHESTRATOR, provider=event.job.provider)
@@ -141,11 +137,11 @@ class JobTransaction:
         return events, mode
 
     async def _remaining_mode(self, job: Job) -> str:
-        """Return the provider of the session's leased job that was started last, or the default mode."""
+        """Return the provider of the session's latest started leased job, or the default mode."""
         stored = await jobs.leased_of_session(self.connection, job)
         changed = [one for one in self._latest.values() if (one.user, one.session_id) == (job.user, job.session_id)]
-        # What this transaction changed is not written yet, so it replaces what SQL says.
+        # Unwritten changes of this transaction override SQL.
         known = {one.id: one for one in (*stored, *changed)}
         leased = [one for one in known.values() if one.state in LEASED_STATES]
-        # One that has not begun yet was leased last.
+        # An unstarted job was leased last.
         return max(leased, key=lambda one: (one.started_at or self.now, one.id)).provider if leased else DEFAULT_MODE

@@ -1,4 +1,4 @@
-"""Why a queued job waits, since when, and until when it may: computed from its runners, never stored."""
+"""Why and since when a queued job waits, and its expiry. Computed from the runners, never stored."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -6,16 +6,19 @@ from typing import Literal
 
 import msgspec
 
-from baton.delegate.core.job import Job
-from baton.delegate.core.runner import Runner
+from baton.delegate.core.job import Job, Runner
 
-ALIVE = timedelta(seconds=60)
-"""A runner that was not heard of for so long counts as gone; it polls every 20 s."""
+ALIVE = timedelta(seconds=60)  # maximum silence of a live runner; it polls every 20 s
 Reason = Literal["no_runner", "runner_offline", "not_served", "slots_busy", "folder_busy"]
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a queued job waits: a stable code, a text for people, since when, and when it fails, None for never."""
+    """Why a queued job waits.
+
+    `no_runner`: none is known; `runner_offline`: no suitable one is connected; `not_served`: none is suitable;
+    `slots_busy`: no free slot; `folder_busy`: another job works in place in its folder. The first three fail the job at
+    `expires_at`, if present.
+    """
 
     reason: Reason
     detail: str
@@ -24,7 +27,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FolderUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that works in place in a folder, of which graph ("" for none), and since when."""
+    """A job in place in a folder, its graph or "", and its start."""
 
     job_id: str
     user: str
@@ -34,36 +37,33 @@ class FolderUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overlaps(folder: str, other: str) -> bool:
-    """Return whether two folders are one, or one lies in the other; "" is the name of none (`Runner.folders`)."""
+    """Return whether two folders are equal or nested. "" has no name and overlaps nothing (`Runner.folders`)."""
     return folder != "" and other != "" and (folder.startswith(other) or other.startswith(folder))
 
 
 def folder_of(runner: Runner, workspace: str) -> str:
-    """Return the name of a workspace's folder on a runner; "" is the runner's first workspace, or a folder without name."""
+    """Return the folder name of a runner's workspace, or "". The workspace "" is the runner's first one."""
     return runner.folders.get(workspace or next(iter(runner.workspaces), ""), "")
 
 
 def may_take(runner: Runner, job: Job) -> bool:
-    """Return whether a runner takes jobs of this job's owner: `runners_store` asks the same in SQL."""
+    """Return whether a runner takes jobs of this job's owner. `runners_store` has the same condition in SQL."""
     return runner.user == job.user or (runner.shared and runner.team != "" and runner.team == job.team)
 
 
 def serves(runner: Runner, job: Job) -> bool:
-    """Return whether a runner that may take a job is able to run it."""
+    """Return whether a permitted runner can run a job."""
     pinned = job.thread_runner and (runner.id, runner.user) != (job.thread_runner, job.thread_user)
     return not pinned and job.provider in runner.providers and job.workspace in {"", *runner.workspaces}
 
 
 def is_live(runner: Runner, now: datetime) -> bool:
-    """Return whether a runner was heard of lately, and was not about to stop: then it has neither slots nor jobs."""
+    """Return whether a runner is live. A runner about to stop has neither slots nor jobs."""
     return now - runner.last_seen < ALIVE and (runner.slots > 0 or runner.active > 0)
 
 
 def expiry_of(job: Job, runners: Iterable[Runner]) -> datetime | None:
-    """Return when a queued job fails; None for never.
-
-    The time counts in which no live runner could take it: a job behind others at a busy runner waits as long as it must.
-    """
+    """Return a queued job's expiry, or None. Only time without a suitable live runner counts."""
     if job.expires_at is None:
         return None
     heard = (one.last_seen for one in runners if may_take(one, job) and serves(one, job))
@@ -71,7 +71,7 @@ def expiry_of(job: Job, runners: Iterable[Runner]) -> datetime | None:
 
 
 def waiting_of(job: Job, runners: Sequence[Runner], busy: Iterable[FolderUse], now: datetime) -> Waiting | None:
-    """Return why a job waits; None if it is not queued, or a runner is about to take it."""
+    """Return why a job waits; None if it is not queued, or about to be leased."""
     if job.state != "queued":
         return None
     queued = job.queued_at or job.created_at
@@ -84,23 +84,28 @@ def waiting_of(job: Job, runners: Sequence[Runner], busy: Iterable[FolderUse], n
     if able:
         latest = max(able, key=lambda one: one.last_seen)
         detail = (
-            f"no runner that serves `{_wanted(job)}` is connected; `{latest.name or latest.id}` was last heard of at"
-            f" {_clock(latest.last_seen)}. Start it there with `baton runner run`"
+            f"no runner for {_wanted(job)} is connected; `{latest.name or latest.id}` was last seen at"
+            f" {latest.last_seen:%Y-%m-%d %H:%M:%S} UTC. Start it there with `baton runner run`"
         )
         since = max(queued, latest.last_seen)
         return Waiting(reason="runner_offline", detail=detail, since=since, expires_at=expires_at)
     if job.thread_runner:
-        detail = f"the thread of job `{job.thread}` is on runner `{job.thread_runner}`, which no longer serves it"
+        detail = (
+            f"the thread of job `{job.thread}` is on runner `{job.thread_runner}`, but it no longer serves this agent"
+        )
         return Waiting(reason="not_served", detail=detail, since=queued, expires_at=expires_at)
     if usable:
-        detail = f"no runner serves `{_wanted(job)}`; served: {served(usable)}"
+        detail = f"no runner for {_wanted(job)} is connected: none serves it; served: {served(usable)}"
         return Waiting(reason="not_served", detail=detail, since=queued, expires_at=expires_at)
-    detail = "no runner is known that takes it; start one with `baton runner run` (`baton runner init` prepares it)"
+    detail = (
+        f"no runner for {_wanted(job)} is connected, and no suitable runner is known; start one with `baton runner run`"
+        " (`baton runner init` prepares it)"
+    )
     return Waiting(reason="no_runner", detail=detail, since=queued, expires_at=expires_at)
 
 
 def served(runners: Iterable[Runner]) -> str:
-    """Return what runners serve, in words."""
+    """Describe the providers and workspaces of runners."""
     return "; ".join(
         f"`{one.name or one.id}`: {', '.join(one.providers) or 'no provider'} in {', '.join(one.workspaces) or 'no workspace'}"
         for one in runners
@@ -108,7 +113,6 @@ def served(runners: Iterable[Runner]) -> str:
 
 
 def _behind(job: Job, live: Sequence[Runner], busy: Iterable[FolderUse], queued: datetime) -> Waiting | None:
-    """Return what a job waits for whose runners are there."""
     free = [one for one in live if one.slots > 0]
     if not free:
         names = ", ".join(f"`{one.name or one.id}`" for one in live)
@@ -116,7 +120,7 @@ def _behind(job: Job, live: Sequence[Runner], busy: Iterable[FolderUse], queued:
         return Waiting(reason="slots_busy", detail=detail, since=queued)
     if job.isolation != "in_place" or job.concurrent:
         return None
-    # Tasks of one graph that may start at one time are meant to run at one time.
+    # Parallel tasks of one graph may share a folder.
     uses = [use for use in busy if not job.graph_id or use.graph_id != job.graph_id]
     holder: FolderUse | None = None
     for runner in free:
@@ -124,15 +128,11 @@ def _behind(job: Job, live: Sequence[Runner], busy: Iterable[FolderUse], queued:
         holder = next((use for use in uses if overlaps(use.folder, folder)), None)
         if holder is None:
             return None
-    assert holder is not None  # noqa: S101 - there is a free runner, and each of them has one
+    assert holder is not None  # noqa: S101 - every free runner has one here
     whose = f"job `{holder.job_id}`" if holder.user == job.user else "a job of somebody else"
-    detail = f"{whose} works in the same folder; pass `concurrent` to work beside it, or `isolation: worktree`"
+    detail = f"{whose} works in the same folder; pass `concurrent` to work at the same time, or `isolation: worktree`"
     return Waiting(reason="folder_busy", detail=detail, since=max(queued, holder.started_at or queued))
 
 
 def _wanted(job: Job) -> str:
     return f"{job.provider} in {job.workspace}" if job.workspace else job.provider
-
-
-def _clock(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

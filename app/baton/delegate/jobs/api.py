@@ -1,4 +1,4 @@
-"""`/jobs`: lists and shows jobs, cancels, approves and retries them; and the agent mode of a session."""
+"""`/jobs`: list, show, cancel, approve and retry jobs; a session's agent mode."""
 
 from typing import Annotated, Literal
 
@@ -6,12 +6,12 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field
 
 from baton.delegate.core.job import Job, JobFilter, State
-from baton.delegate.jobs.agent_modes import AgentModes
+from baton.delegate.jobs.arguments import AgentMode, AgentModes
 from baton.delegate.jobs.bodies import ChangeModel, JobModel, JobPage, JobSummary
 from baton.delegate.jobs.control import JobControl
 from baton.delegate.jobs.service import Jobs
 from baton.kernel.http.features import of
-from baton.kernel.http.moments import Moment
+from baton.kernel.http.fields import Moment, Shown
 from baton.kernel.http.paging import Text, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
@@ -21,13 +21,12 @@ AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
 JobControlOf = Annotated[JobControl, Depends(of(JobControl))]
 JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 JobId = Annotated[str, Path(max_length=200)]
-LONGEST_WAIT_S = 8.0
-"""Longest wait of one request for a job's news, in seconds; ask again to go on."""
+LONGEST_WAIT_S = 8.0  # maximum wait of one request for a job's progress, in seconds
 FilterText = Annotated[str, Field(max_length=1_024)]
 
 
 class JobsQuery(BaseModel):
-    """Which jobs are listed, and which page of them."""
+    """Filter and page of jobs."""
 
     user: FilterText = ""
     session_id: FilterText = ""
@@ -47,30 +46,21 @@ class JobsQuery(BaseModel):
 
 
 class OutputModel(BaseModel):
-    """What the agent has answered so far."""
+    """The agent's answer so far."""
 
     job: str
     state: State
     output: str
 
 
-class AgentModeModel(BaseModel):
-    """The agent that a session is delegated to, `default_mode` for none; `provider` is that of the last job."""
-
-    session_id: str
-    user: str
-    agent_mode: str
-    provider: str
-
-
 @router.get("/jobs", operation_id="list_jobs", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_jobs(caller: CallerOf, jobs: JobsOf, query: Annotated[JobsQuery, Query()]) -> JobPage:
-    """List jobs, the newest first."""
+    """List jobs, newest first."""
     before = after(query.cursor, 2)
     found = await jobs.find(caller.principal, query.filter(), before=before, limit=query.limit + 1)
     items, next_cursor = page(found, query.limit, lambda job: (job.created_at.isoformat(), job.id))
     waiting = await jobs.waiting(items)
-    return JobPage(items=[JobSummary.of(job, waiting.get(job.id)) for job in items], next_cursor=next_cursor)
+    return JobPage(items=[JobSummary.build(job, waiting.get(job.id)) for job in items], next_cursor=next_cursor)
 
 
 @router.get("/jobs/{job_id}", operation_id="get_job", response_model_exclude_none=True)
@@ -83,51 +73,50 @@ async def get_job(
         int, Query(ge=0, le=2**31 - 1, description="With `wait_s`: wait only until it has more `events` than this.")
     ] = 2**31 - 1,
 ) -> JobModel:
-    """Show one job, or wait for what comes next: nobody needs to poll."""
+    """Show a job, or wait for its progress without polling."""
     return await _shown(jobs, await jobs.news(caller.principal, job_id, after, wait_s))
 
 
 @router.get("/jobs/{job_id}/output", operation_id="get_job_output", response_model_exclude_none=True)
 async def get_job_output(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> OutputModel:
-    """Show what the agent has answered so far."""
+    """Show the agent's answer so far."""
     job = await jobs.get(caller.principal, job_id)
     return OutputModel(job=job.id, state=job.state, output=await jobs.output(caller.principal, job_id))
 
 
 @router.get("/jobs/{job_id}/diff", operation_id="get_job_diff", response_model_exclude_none=True)
 async def get_job_diff(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> ChangeModel:
-    """Show what a job with a worktree changed; it is applied on the machine where it ran."""
-    return ChangeModel.of(*await jobs.change(caller.principal, job_id))
+    """Show the changes in a job's worktree. They can be applied on its runner's machine."""
+    return ChangeModel.build(*await jobs.change(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", operation_id="cancel_job", response_model_exclude_none=True, dependencies=[WORK])
 async def cancel_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
-    """Cancel a job: at once while no runner has it, else its runner ends the agent."""
-    return JobModel.of(await control.cancel(caller.principal, job_id))
+    """Cancel a job: at once without a runner, else through its runner."""
+    return JobModel.build(await control.cancel(caller.principal, job_id))
 
 
 @router.post(
     "/jobs/{job_id}/approve", operation_id="approve_job", response_model_exclude_none=True, dependencies=[WORK]
 )
 async def approve_job(caller: CallerOf, control: JobControlOf, jobs: JobsOf, job_id: JobId) -> JobModel:
-    """Approve a job that waits for approval."""
+    """Approve a job."""
     return await _shown(jobs, await control.approve(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/retry", operation_id="retry_job", response_model_exclude_none=True, dependencies=[WORK])
 async def retry_job(caller: CallerOf, control: JobControlOf, jobs: JobsOf, job_id: JobId) -> JobModel:
-    """Retry a job that failed, was cancelled, or was skipped."""
+    """Retry a failed, cancelled or skipped job."""
     return await _shown(jobs, await control.retry(caller.principal, job_id))
 
 
 @router.get("/sessions/{session_id}/agent-mode", operation_id="get_agent_mode")
 async def get_agent_mode(
     caller: CallerOf, agent_modes: AgentModesOf, session_id: Annotated[str, Path(max_length=1_024)], user: Text = ""
-) -> AgentModeModel:
-    """Show which agent a session is delegated to now; the orchestrator mode is at `/mode`."""
-    found = await agent_modes.get(caller.principal, session_id, user)
-    return AgentModeModel.model_validate(found, from_attributes=True)
+) -> Shown[AgentMode]:
+    """Show a session's delegated agent. The orchestrator mode is at `/mode`."""
+    return await agent_modes.get(caller.principal, session_id, user)
 
 
 async def _shown(jobs: Jobs, job: Job) -> JobModel:
-    return JobModel.of(job, (await jobs.waiting([job])).get(job.id))
+    return JobModel.build(job, (await jobs.waiting([job])).get(job.id))

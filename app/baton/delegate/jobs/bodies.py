@@ -1,29 +1,27 @@
-"""Jobs as HTTP shows them: to people, in full or in a list, and in a lease to a runner."""
+"""Jobs in responses: in full, in a list, and in a lease for a runner."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from pydantic import BaseModel, Field, ValidationError
 
 from baton.delegate.core.job import Job, JobEvent, State
-from baton.delegate.core.waiting import Reason, Waiting
+from baton.delegate.core.waiting import Waiting
+from baton.kernel.http.fields import Shown
 
 LONGEST_TITLE = 120
 
 
 class JobErrorModel(BaseModel):
-    """Why a job did not complete: a stable code, and a text."""
+    """Why a job did not complete: a stable code and a message."""
 
     code: str
     detail: str
 
 
 class UsageModel(BaseModel):
-    """Tokens that a job used, and what its agent says they cost; absent if it does not say.
-
-    `cached_tokens` are those of the `input_tokens` that came from the model's cache.
-    """
+    """A job's tokens, and its cost if the agent reports it. `cached_tokens` are part of `input_tokens`."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -32,7 +30,7 @@ class UsageModel(BaseModel):
 
 
 class AttemptModel(UsageModel):
-    """One attempt of a job. `state` is empty while it is under way, and `lost` if another attempt took the job over."""
+    """One attempt of a job. `state` is empty while it runs, `lost` if another attempt took over the job."""
 
     attempt: int
     runner: str
@@ -43,28 +41,14 @@ class AttemptModel(UsageModel):
 
 
 class JobRunnerModel(BaseModel):
-    """The runner that holds, or held, the job."""
+    """The current or last runner of the job."""
 
     user: str
     id: str
 
 
-class WaitingModel(BaseModel):
-    """Why a queued job waits.
-
-    `no_runner`: none is known; `runner_offline`: none that serves it is connected; `not_served`: none serves it;
-    `slots_busy`: those that serve it have no free slot; `folder_busy`: another job works in place in its folder. The first
-    three fail the job at `expires_at`; without it, it waits as long as it must.
-    """
-
-    reason: Reason
-    detail: str
-    since: datetime
-    expires_at: datetime | None = None
-
-
 class JobFields(BaseModel):
-    """The fields of a job that both people and its runner see; what an agent is given belongs here."""
+    """The fields of a job for people and for its runner, including the agent's input."""
 
     session_id: str
     provider: str
@@ -82,10 +66,10 @@ class JobFields(BaseModel):
 
 
 class JobSummary(BaseModel):
-    """A delegated task in a list. `progress` is what its agent did last; `events` counts its events.
+    """A delegated task in a list. `progress` is the agent's latest step; `events` counts its events.
 
-    `disconnected_since` is when its runner was last heard of, absent while it is in touch; the runner may come back.
-    `waiting_for` is `disk` while the runner's disk takes nothing, since `waiting_since`.
+    `disconnected_since` is the last contact with a disconnected runner, which may come back. `waiting_for` is `disk`
+    while the runner's disk is full, since `waiting_since`.
     """
 
     id: str
@@ -113,18 +97,18 @@ class JobSummary(BaseModel):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     disconnected_since: datetime | None = None
-    waiting: WaitingModel | None = None
+    waiting: Shown[Waiting] | None = None
     waiting_for: str | None = None
     waiting_since: datetime | None = None
 
     @classmethod
-    def of(cls, job: Job, waiting: Waiting | None = None) -> "JobSummary":
-        """Return the summary of a job, and why it waits."""
+    def build(cls, job: Job, waiting: Waiting | None = None) -> Self:
+        """Convert a job and its wait reason."""
         return cls.model_validate(_fields(job) | {"waiting": waiting and msgspec.to_builtins(waiting)})
 
 
 class JobModel(JobFields, JobSummary):
-    """A delegated task in full, with its newest attempts. `late_result` is the end that an attempt sent when it was over already, as another had taken over."""
+    """A delegated task in full. `late_result` is the result of an attempt that was already replaced."""
 
     description: str
     approval: str
@@ -136,17 +120,12 @@ class JobModel(JobFields, JobSummary):
     late_result: dict[str, object] | None = None
     attempts: list[AttemptModel] = []
 
-    @classmethod
-    def of(cls, job: Job, waiting: Waiting | None = None) -> "JobModel":
-        """Return a job in full, and why it waits."""
-        return cls.model_validate(_fields(job) | {"waiting": waiting and msgspec.to_builtins(waiting)})
-
 
 class LeaseModel(JobFields):
-    """A job that is leased to a runner; the token proves it.
+    """A job leased to a runner, proven by the token.
 
-    `agent_token` is for the agent: it may ask Baton with it and read this job, until the attempt is over. `recap` is a
-    summary of the thread that the job continues, for an agent that cannot resume `agent_session`.
+    `agent_token` lets the agent call Baton and read this job until the attempt ends. `recap` summarizes the continued
+    thread, for an agent that cannot resume `agent_session`.
     """
 
     job: str
@@ -157,23 +136,23 @@ class LeaseModel(JobFields):
     traceparent: str = Field("", description="The trace and the span of this attempt, for the agent's environment.")
 
     @classmethod
-    def of(
+    def build(
         cls, job: Job, *, token: str, agent_session: str, agent_token: str, recap: str, traceparent: str
     ) -> "LeaseModel":
-        """Return a lease for its runner; `agent_session` is the agent's session to resume, "" for a new one."""
+        """Return a lease for its runner. `agent_session` is the agent's session to resume, or ""."""
         more = {"job": job.id, "token": token, "agent_session": agent_session, "agent_token": agent_token}
         return cls.model_validate(_fields(job) | more | {"recap": recap, "traceparent": traceparent})
 
 
 class JobPage(BaseModel):
-    """A page of jobs, the newest first; `next_cursor` is absent on the last page."""
+    """A page of jobs, newest first. `next_cursor` is absent on the last page."""
 
     items: list[JobSummary]
     next_cursor: str | None = None
 
 
 class ChangedFileModel(BaseModel):
-    """A file that a job changed; `added` and `deleted` count lines and are absent for a binary file. `mode` is git's."""
+    """A changed file. `added` and `deleted` count lines, and are absent for binary files. `mode` is git's."""
 
     path: str
     change: str
@@ -183,10 +162,11 @@ class ChangedFileModel(BaseModel):
 
 
 class ChangeModel(BaseModel):
-    """What a job changed in its worktree: `changed` files, the first hundred of them, and the difference.
+    """The changes in a job's worktree: the number of `changed` files, the first hundred, and the diff.
 
-    The difference is `truncated` after 96 KiB; the whole of it is on the machine of the job's runner. `notes` name
-    files that git could not add. A job that has no worktree, or has not ended, has no attempt and no files.
+    The diff is `truncated` after 96 KiB; the runner's machine has all of it. `notes` name files that git could not add.
+    Without a worktree or before the job's end, `attempt` and `files` are missing. For a job that failed earlier,
+    `notes` explain why.
     """
 
     job: str
@@ -199,9 +179,10 @@ class ChangeModel(BaseModel):
     notes: list[str] = []
 
     @classmethod
-    def of(cls, job: Job, event: JobEvent | None) -> "ChangeModel":
-        """Return what an event of a job says; what a runner of another version sent otherwise is left out."""
-        body: dict[str, Any] = {} if event is None else event.body
+    def build(cls, job: Job, event: JobEvent | None) -> "ChangeModel":
+        """Convert a job's event. Ignore fields of unknown types from other runner versions."""
+        failed = [job.error_detail] if job.error_detail else []
+        body: dict[str, Any] = {"notes": failed} if event is None else event.body
         shapes = {"diff": str, "truncated": bool, "changed": int, "files": list, "notes": list}
         known = {name: body[name] for name, shape in shapes.items() if isinstance(body.get(name), shape)}
         try:

@@ -1,4 +1,4 @@
-"""Comments on what a job changed: each by file and line, worded for the agent with the line that it is about."""
+"""Comments on a job's changes by file and line, with the quoted line for the agent."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)")
 
 
 class DiffComment(msgspec.Struct, frozen=True, kw_only=True):
-    """A comment on a line of a file as the job left it; lines count from 1."""
+    """A comment on a line of a file in the job's version. Lines count from 1."""
 
     file: str
     line: int
@@ -24,11 +24,7 @@ class DiffComment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked(comments: Sequence[DiffComment]) -> None:
-    """Check comments.
-
-    Raises:
-        Invalid: If a file's name is not one of a repository; the error names the comment.
-    """
+    """Check the file names of comments. Raise Invalid, naming the comment."""
     for number, comment in enumerate(comments):
         parts = comment.file.split("/")
         if not all(parts) or ".." in parts or not comment.file.isprintable():
@@ -39,12 +35,12 @@ def checked(comments: Sequence[DiffComment]) -> None:
 
 
 def worded(message: str, comments: Sequence[DiffComment], diff: str) -> str:
-    """Return a message to the agent with comments on what it changed."""
+    """Return a message to the agent, with comments on its changes."""
     if not comments:
         return message
     lines = _new_lines(diff, {comment.file for comment in comments})
     said = [message, ""] if message else []
-    said.append("Comments on what you changed:")
+    said.append("Comments on your changes:")
     for comment in comments:
         said.append(f"- {comment.file}:{comment.line}: {comment.text}")
         quoted = lines.get((comment.file, comment.line))
@@ -54,13 +50,12 @@ def worded(message: str, comments: Sequence[DiffComment], diff: str) -> str:
 
 
 def diff_of(body: dict[str, Any]) -> str:
-    """Return the difference of a `workspace.diff` event, "" if a runner of another version words it otherwise."""
+    """Return the diff of a `workspace.diff` event, or "" for other runner versions."""
     diff = body.get("diff")
     return diff if isinstance(diff, str) else ""
 
 
 def _new_lines(diff: str, files: Iterable[str]) -> dict[tuple[str, int], str]:
-    """Return the lines that a difference shows of some files as they are now, by file and number."""
     headers = {f"+++ b/{file}": file for file in files}
     found: dict[tuple[str, int], str] = {}
     file, number = "", 0

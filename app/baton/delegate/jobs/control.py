@@ -1,4 +1,4 @@
-"""What people do to existing jobs: cancel, approve, retry. The steps themselves are in `delegate.core.states`."""
+"""People's actions on jobs: cancel, approve, retry. `delegate.core.states` has the transitions."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
@@ -7,29 +7,23 @@ from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job
 from baton.delegate.core.states import JobStates
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
-from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Conflict, StoreUnavailable
-from baton.kernel.base.sql import DatabaseUnavailable
+from baton.kernel.base.errors import Conflict
+from baton.kernel.base.sql import DatabaseUnavailable, StoreErrors
 from baton.kernel.changes import audit_store
-from baton.people.permissions import require
+from baton.people.users import require
+from baton.rules.call.call import Principal
 
 Step = Callable[[JobTransaction, Job], Awaitable[Job]]
 
 
 class JobControl:
-    """Changes jobs for a principal, and adds each change to the audit log."""
+    """Changes jobs for a principal, with audit entries."""
 
     def __init__(self, states: JobStates) -> None:
         self._states = states
 
     async def cancel(self, principal: Principal, job_id: str) -> Job:
-        """Cancel a job: at once if no runner has it, else by its runner. A second cancel changes nothing.
-
-        Raises:
-            Conflict: If the job has ended in another way.
-            NotFound: If there is no such job that the principal may cancel.
-            StoreUnavailable: If the database is away; nothing was changed.
-        """
+        """Cancel a job, idempotently. Raise Conflict if it has ended otherwise, NotFound or StoreUnavailable."""
 
         async def cancel(transaction: JobTransaction, job: Job) -> Job:
             if job.state == "cancelled" or (job.state in LEASED_STATES and job.cancel_requested):
@@ -44,38 +38,22 @@ class JobControl:
         return await self._step(principal, "jobs.write", job_id, cancel)
 
     async def approve(self, principal: Principal, job_id: str) -> Job:
-        """Approve a job that waits for approval.
-
-        Raises:
-            Conflict: If the job does not wait for approval.
-            NotFound: If there is no such job that the principal may approve.
-            StoreUnavailable: If the database is away; nothing was changed.
-        """
+        """Approve a job. Raise Conflict if it does not wait for approval, NotFound or StoreUnavailable."""
 
         async def approve(transaction: JobTransaction, job: Job) -> Job:
             if job.state != "pending_approval":
-                raise Conflict(
-                    f"job `{job.id}` is `{job.state}`; only a job that is `pending_approval` can be approved"
-                )
+                raise Conflict(f"job `{job.id}` is `{job.state}`; only a `pending_approval` job can be approved")
             return await self._states.release(transaction, job)
 
         return await self._step(principal, "jobs.decide", job_id, approve)
 
     async def retry(self, principal: Principal, job_id: str) -> Job:
-        """Retry a job that did not complete; one that was never approved waits for approval again.
-
-        Jobs that were skipped because it did not complete wait for it again.
-
-        Raises:
-            Conflict: If the job has not ended, or has completed.
-            NotFound: If there is no such job that the principal may retry.
-            StoreUnavailable: If the database is away; nothing was changed.
-        """
+        """Retry an uncompleted job, with approval if it had none. Raise Conflict, NotFound or StoreUnavailable."""
 
         async def retry(transaction: JobTransaction, job: Job) -> Job:
             if job.state not in {"failed", "cancelled", "skipped"}:
                 raise Conflict(
-                    f"job `{job.id}` is `{job.state}`; only a job that is `failed`, `cancelled` or `skipped` can be retried"
+                    f"job `{job.id}` is `{job.state}`; only a `failed`, `cancelled` or `skipped` job can be retried"
                 )
             job = transaction.change(
                 job,
@@ -93,18 +71,18 @@ class JobControl:
                 ended_at=None,
             )
             if job.approval == "ask" and job.queued_at is None:
-                return await self._states.await_approval(transaction, job)
+                return await self._states.move(transaction, job, "pending_approval")
             return await self._states.release(transaction, job)
 
         retried = await self._step(principal, "jobs.write", job_id, retry)
         if retried.state not in ENDED_STATES:
-            with contextlib.suppress(DatabaseUnavailable):  # the job itself is retried by now
+            with contextlib.suppress(DatabaseUnavailable):  # the job itself is already retried
                 await self._states.block_followers(retried)
         return retried
 
     async def _step(self, principal: Principal, action: str, job_id: str, step: Step) -> Job:
         require(principal, action)
-        try:
+        with StoreErrors("the job cannot be changed now; nothing was changed, try again"):
             async with self._states.transaction() as transaction:
                 job = visible(principal, await self._states.lock(transaction, job_id), job_id, action)
                 before, job = job, await step(transaction, job)
@@ -119,5 +97,3 @@ class JobControl:
                         after={"state": job.state, "cancel_requested": job.cancel_requested},
                     )
             return transaction.latest(job)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the job cannot be changed now; nothing was changed, try again") from None

@@ -1,51 +1,42 @@
-"""Checks a new job's specification before it is stored, and fills in what the server decides where a caller does not."""
+"""Validates a new job's specification and fills in the server's defaults."""
 
 from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
 
-from baton.delegate.core.job import CONTINUE, FRESH, Job, JobSpec
-from baton.delegate.core.runner import Runner
+from baton.delegate.core.job import CONTINUE, FRESH, Job, JobSpec, Runner
 from baton.delegate.core.waiting import served
-from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Invalid
 from baton.kernel.base.storable import storable
+from baton.lib.text.masking import mask
 from baton.shared.providers import ACP_AGENTS, PROVIDERS, near_provider, provider_name
 
-LONGEST_PROMPT = 131_072
-"""Most characters of a prompt, and of a system prompt."""
+LONGEST_PROMPT = 131_072  # maximum length of a prompt and of a system prompt, in characters
 LONGEST_TEXT = 1_024
 MOST_DEPENDENCIES = 50
-LONGEST_S = 86_400
-"""Longest `timeout_s`: a day."""
-LONGEST_EXPIRY_S = 2_592_000
-"""Longest `queue_expiry_s`: thirty days."""
+LONGEST_S = 86_400  # maximum `timeout_s`: a day
+LONGEST_EXPIRY_S = 2_592_000  # maximum `queue_expiry_s`: thirty days
 MOST_ATTEMPTS = 5
-LONGEST_KEY = 200
-"""Most characters of an idempotency key."""
+LONGEST_KEY = 200  # maximum length of an idempotency key, in characters
 _FREE_TEXTS = ("prompt", "system_prompt", "description")
 
 
 class JobDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """The server's times, in seconds, for jobs that name none; 0 stands for no limit but in `timeout_s`."""
+    """The server's default timeouts of jobs, in seconds. 0 means no limit, except for `timeout_s`."""
 
     timeout_s: int
     inactivity_timeout_s: int
     queue_expiry_s: int
 
     def fill(self, new: JobSpec) -> dict[str, int]:
-        """Return the times of a job."""
+        """Return the timeouts of a job."""
         given = {name: getattr(new, name) for name in self.__struct_fields__}
         return {name: getattr(self, name) if value is None else value for name, value in given.items()}
 
 
 def checked(new: JobSpec) -> JobSpec:
-    """Return a valid specification, with the provider's own name, and texts that may be stored: secrets are masked.
-
-    Raises:
-        Invalid: If a field is not valid; the error names the field and what is allowed.
-    """
+    """Return a validated specification, with canonical provider and masked secrets. Raise Invalid."""
     if not new.prompt.strip():
         raise Invalid("user_prompt", "is blank")
     for field, value, most in (
@@ -60,10 +51,10 @@ def checked(new: JobSpec) -> JobSpec:
         if len(value) > most:
             raise Invalid(field, f"has {len(value)} characters; at most {most} are allowed")
     continues = new.thread not in {CONTINUE, FRESH}
-    # Only the job whose thread it continues says what "" stands for.
+    # A continued job provides the default provider.
     provider = "" if continues and not new.provider else provider_name(new.provider or PROVIDERS[0])
     if provider is None:
-        raise Invalid("provider", f"is `{new.provider[:100]}`, which is no agent's name", list(PROVIDERS))
+        raise Invalid("provider", f"is `{new.provider[:100]}`, not a valid agent name", list(PROVIDERS))
     _one_of("approval", new.approval, ["none", "ask"])
     _one_of("isolation", new.isolation, ["in_place", "worktree"])
     if not new.thread:
@@ -73,7 +64,7 @@ def checked(new: JobSpec) -> JobSpec:
     _within("queue_expiry_s", new.queue_expiry_s, 0, LONGEST_EXPIRY_S)
     _within("max_attempts", new.max_attempts, 1, MOST_ATTEMPTS)
     if new.max_attempts > 1 and new.isolation != "worktree":
-        raise Invalid("max_attempts", "is above 1, which needs `isolation: worktree`", ["1"])
+        raise Invalid("max_attempts", "is above 1: this requires `isolation: worktree`", ["1"])
     if len(new.depends_on) > MOST_DEPENDENCIES:
         raise Invalid("depends_on", f"names {len(new.depends_on)} jobs; at most {MOST_DEPENDENCIES} are allowed")
     texts = {name: storable(value) for name, value in msgspec.structs.asdict(new).items() if isinstance(value, str)}
@@ -84,13 +75,10 @@ def checked(new: JobSpec) -> JobSpec:
 
 
 def check_served(new: JobSpec, usable: Sequence[Runner], before: Job | None) -> None:
-    """Refuse what none of the runners serves that may take a job, by their last word: one that is away may come back.
+    """Refuse a job that no permitted runner serves, according to their last polls. Raise Invalid.
 
-    Without any runner every known agent is accepted: the first one may be started after the first job. The thread of a job
-    `before` goes on at that job's runner alone.
-
-    Raises:
-        Invalid: If no runner serves it; the error names what is served.
+    Disconnected runners count: they may come back. Without any runner, every known agent is accepted, since a runner
+    may start later. A thread continues only on the runner of the job `before`.
     """
     if before is not None:
         there = [one for one in usable if (one.user, one.id) == (before.runner_user, before.runner_id)]
@@ -105,25 +93,24 @@ def check_served(new: JobSpec, usable: Sequence[Runner], before: Job | None) -> 
     hint = f"; did you mean `{near}`?" if near and new.provider not in {*ACP_AGENTS, *providers} else ""
     if not usable:
         if new.provider not in ACP_AGENTS:
-            said = f"is `{new.provider}`, which is not an agent that is known here; start a runner that serves it{hint}"
+            said = f"is `{new.provider}`, an unknown agent; start a runner for it{hint}"
             raise Invalid("provider", said, list(PROVIDERS))
         return
     if new.provider not in providers:
-        said = f"is `{new.provider}`, which no runner of yours serves ({served(usable)}){hint}"
+        said = f"is `{new.provider}`, not served by your runners ({served(usable)}){hint}"
         raise Invalid("provider", said, providers)
-    # First whether anybody has the workspace at all, then whether one who has it serves the agent: the error names the nearer
-    # mistake.
+    # Check the workspace before the agent, so that the error names the more precise mistake.
     aliases = {alias for one in usable for alias in one.workspaces}
     if new.workspace and new.workspace not in aliases:
-        raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", sorted(aliases))
+        raise Invalid("workspace", f"is `{new.workspace[:100]}`, unknown to your runners", sorted(aliases))
     fitting = {alias for one in usable if new.provider in one.providers for alias in one.workspaces}
     if new.workspace and new.workspace not in fitting:
-        said = f"is `{new.workspace[:100]}`, where no runner of yours serves `{new.provider}` ({served(usable)})"
+        said = f"is `{new.workspace[:100]}`, but none of your runners there serves `{new.provider}` ({served(usable)})"
         raise Invalid("workspace", said, sorted(fitting))
 
 
 def digest_of(new: JobSpec) -> str:
-    """Return the SHA-256 that tells whether two requests with one idempotency key ask for the same job."""
+    """Return a SHA-256 to compare requests with one idempotency key."""
     return sha256(msgspec.json.encode(new)).hexdigest()
 
 

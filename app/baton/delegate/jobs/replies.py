@@ -1,18 +1,39 @@
-"""Replies to ended jobs: a new job goes on with the agent's thread, where the last one of the thread left it."""
+"""Replies to ended jobs: a new job continues the newest job of the thread."""
+
+from typing import Annotated
 
 import msgspec
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.job import ENDED_STATES, Job, JobArguments, JobSpec
+from baton.delegate.core.protocol import acknowledgement
 from baton.delegate.core.stores import events as events_store
 from baton.delegate.core.stores import jobs as store
-from baton.delegate.jobs.comments import DiffComment, checked, diff_of, worded
+from baton.delegate.jobs.api import JobId, JobsOf
+from baton.delegate.jobs.arguments import JobLimitsBody, arguments_of
+from baton.delegate.jobs.bodies import JobModel
+from baton.delegate.jobs.comments import (
+    LONGEST_COMMENT,
+    LONGEST_FILE,
+    MOST_COMMENTS,
+    DiffComment,
+    checked,
+    diff_of,
+    worded,
+)
+from baton.delegate.jobs.new_job import LONGEST_PROMPT
 from baton.delegate.jobs.service import Jobs
-from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Conflict, Forbidden, Invalid, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.delegate.jobs.submit_api import DelegatedModel
+from baton.kernel.base.errors import Conflict, Forbidden, Invalid
+from baton.kernel.base.sql import Database, StoreErrors
+from baton.kernel.http.features import of
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import WORK
+from baton.rules.call.call import Principal
 
 _SAME = ("provider", "workspace", "isolation", "session_id", "agent_type", "tier", "system_prompt", "thinking_budget")
-"""What a reply takes over from the job that it continues."""
+"""Fields copied from the continued job."""
 _LONGEST_TITLE = 120
 
 
@@ -32,37 +53,24 @@ class Replies:
         arguments: JobArguments,
         project: str = "",
     ) -> Job:
-        """Submit the job that brings a reply to a job's agent; a reply to an earlier job of the thread goes to the newest.
+        """Submit a reply as a new job of the thread. It goes to the thread's newest job.
 
-        Args:
-            principal: Who replies.
-            job_id: A job of the thread.
-            message: What to tell the agent; may be empty if there are comments.
-            comments: Comments on what the job changed.
-            arguments: The model and the times, where they are to be others than before; the rest is the thread's.
-            project: The caller's project.
-
-        Raises:
-            Conflict: If the thread's newest job has not ended, or never had an agent.
-            Forbidden: If the job is another person's.
-            Invalid: If a field is not valid; nothing was made.
-            NotFound: If there is no such job that the principal may see.
-            StoreUnavailable: If the database is away; nothing was made.
+        `message` may be empty with `comments`. `arguments` change model and timeouts; the rest is the thread's. Raise
+        Conflict if the thread's newest job has not ended or never had an agent, Forbidden for another person's job,
+        Invalid, NotFound or StoreUnavailable.
         """
         checked(comments)
         if not message.strip() and not comments:
             raise Invalid("message", "is blank, and there are no comments")
         job = await self._jobs.get(principal, job_id)
         if job.user != principal.user:
-            raise Forbidden(f"job `{job.id}` is of `{job.user}`, who alone may reply to its agent")
+            raise Forbidden(f"job `{job.id}` is of `{job.user}`; only this user may reply to its agent")
         newest, diff = await self._newest(job)
         which = f"job `{newest.id}`" if newest.id == job.id else f"job `{newest.id}`, which continues `{job.id}`,"
         if newest.state not in ENDED_STATES:
             raise Conflict(f"{which} is `{newest.state}`; reply when it has ended, or cancel it first")
         if not newest.agent_session:
-            raise Conflict(
-                f"{which} is `{newest.state}` and its agent never began, so there is no thread; use `retry` instead"
-            )
+            raise Conflict(f"{which} is `{newest.state}` but its agent never started; use `retry` instead")
         new = JobSpec(
             **msgspec.structs.asdict(arguments)
             | {name: getattr(newest, name) for name in _SAME}
@@ -74,18 +82,65 @@ class Replies:
         return await self._jobs.submit(principal, new)
 
     async def _newest(self, job: Job) -> tuple[Job, str]:
-        """Return the newest job of a thread, and the difference that it left."""
-        try:
+        with StoreErrors("jobs cannot be read now; nothing was made, try again"):
             async with self._database.transaction() as connection:
                 while (later := await store.continued_by(connection, job)) is not None:
                     job = later
                 change = await events_store.last_of_type(connection, job.id, "workspace.diff")
-        except DatabaseUnavailable:
-            raise StoreUnavailable("jobs cannot be read now; nothing was made, try again") from None
         return job, diff_of(change.body) if change else ""
 
 
 def _title(message: str, comments: tuple[DiffComment, ...]) -> str:
-    """Return the line by which people recognise a reply."""
     text = message.strip() or f"{comments[0].file}:{comments[0].line}: {comments[0].text}"
     return f"Reply: {text.splitlines()[0]}"[:_LONGEST_TITLE]
+
+
+router = APIRouter(tags=["jobs"])
+RepliesOf = Annotated[Replies, Depends(of(Replies))]
+
+
+class CommentBody(BaseModel):
+    """A comment on a line of a file in the job's version."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file: str = Field(min_length=1, max_length=LONGEST_FILE, description="The path in the repository.")
+    line: int = Field(ge=1, le=2**31 - 1, description="The line as the job left it, from 1.")
+    text: str = Field(min_length=1, max_length=LONGEST_COMMENT)
+
+
+class ReplyBody(JobLimitsBody):
+    """A message to the agent, comments, or both. Other options are the thread's."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "message": "Add a test for it",
+                    "comments": [{"file": "cart.py", "line": 12, "text": "what if it is empty?"}],
+                }
+            ]
+        },
+    )
+
+    message: str = Field("", max_length=LONGEST_PROMPT, description="Message to the agent.")
+    comments: list[CommentBody] = Field([], max_length=MOST_COMMENTS, description="Comments on the job's changes.")
+
+
+@router.post(
+    "/jobs/{job_id}/reply",
+    operation_id="reply_job",
+    status_code=202,
+    response_model_exclude_none=True,
+    dependencies=[WORK],
+)
+async def reply_job(
+    caller: CallerOf, jobs: JobsOf, replies: RepliesOf, job_id: JobId, body: ReplyBody
+) -> DelegatedModel:
+    """Continue an ended job's thread with a new job, in its workspace and on its runner."""
+    comments = tuple(DiffComment(**comment.model_dump()) for comment in body.comments)
+    arguments = arguments_of(body.model_dump())
+    job = await replies.submit(caller.principal, job_id, body.message, comments, arguments, caller.project)
+    waiting = (await jobs.waiting([job])).get(job.id)
+    return DelegatedModel(acknowledgement=acknowledgement(job.provider, job.prompt), job=JobModel.build(job, waiting))

@@ -1,4 +1,4 @@
-"""Submits, finds and reads jobs. Their states are in `delegate.core.states`, their runners in `delegate.runners`."""
+"""Submits, finds and reads jobs. See `delegate.core.states` and `delegate.runners` for the rest."""
 
 import asyncio
 import contextlib
@@ -19,32 +19,23 @@ from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.new_job import LONGEST_KEY, JobDefaults, check_served, checked, digest_of
-from baton.engine.call.principal import Principal
-from baton.kernel.base import trace
+from baton.kernel.base import clock, trace
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time import clock
-from baton.people.permissions import covers, reach, require
-from baton.people.row_scope import row_scope
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
+from baton.people.users import covers, reach, require, row_scope
+from baton.rules.call.call import Principal
 
 _AWAY = "jobs cannot be read or changed now; nothing was changed, try again"
-OwnsGraph = Callable[[AsyncConnection, Principal, str], Awaitable[bool]]
-"""Returns whether a task graph, by its id, is a principal's own; passed in, since graphs are in a room above this one."""
+OwnsGraph = Callable[[AsyncConnection, Principal, str], Awaitable[bool]]  # injected, since graphs are a higher room
 _THREADS = [CONTINUE, FRESH, "the id of an ended job"]
-LONGEST_OUTPUT = 4 << 20
-"""Most characters of an output that is put together from an agent's messages."""
+LONGEST_OUTPUT = 4 << 20  # maximum length of an output assembled from an agent's messages, in characters
 
 
 class Jobs:
     """The jobs of an organisation."""
 
     def __init__(
-        self,
-        database: Database,
-        states: JobStates,
-        notifier: JobNotifier,
-        owns_graph: OwnsGraph,
-        defaults: JobDefaults,
+        self, database: Database, states: JobStates, notifier: JobNotifier, owns_graph: OwnsGraph, defaults: JobDefaults
     ) -> None:
         self._defaults = defaults
         self._database = database
@@ -53,7 +44,7 @@ class Jobs:
         self._owns_graph = owns_graph
 
     def on_end(self, hook: EndHook) -> None:
-        """Await a hook in every transaction that ends a job; the hook may submit jobs, and must lock no other job."""
+        """Await a hook in every transaction that ends a job. It may submit jobs, but must not lock others."""
         self._states.on_end(hook)
 
     async def submit(
@@ -64,28 +55,21 @@ class Jobs:
         idempotency_key: str = "",
         connection: AsyncConnection | None = None,
     ) -> Job:
-        """Submit a job; the same idempotency key with the same job returns the job that exists.
+        """Submit a job. Return the existing job for the same idempotency key and task.
 
-        With a `connection` the job is made in the caller's transaction; the caller awaits `announce` after its commit.
-
-        Raises:
-            Conflict: If the key was used for another job.
-            Forbidden: If the role may not submit jobs.
-            Invalid: If a field is not valid; nothing was made.
-            StoreUnavailable: If the database is away; nothing was made.
+        With a `connection`, the job is created in the caller's transaction; the caller awaits `announce` after the
+        commit. Raise Conflict if the key was used for another job, Forbidden, Invalid or StoreUnavailable.
         """
         if require(principal, "jobs.submit") == "job" and new.session_id != principal.session:
-            raise Forbidden(f"the token is of an agent that may delegate in session `{principal.session}` alone")
+            raise Forbidden(f"the token belongs to an agent allowed to delegate in session `{principal.session}` alone")
         new = checked(new)
         if len(idempotency_key) > LONGEST_KEY:
             raise Invalid("Idempotency-Key", f"has more than {LONGEST_KEY} characters")
         if connection is None:
-            try:
+            with StoreErrors(_AWAY):
                 async with self._states.transaction() as transaction:
                     job = await self._submit(transaction, principal, new, idempotency_key)
                 return transaction.latest(job)
-            except DatabaseUnavailable:
-                raise StoreUnavailable(_AWAY) from None
         open_transaction = self._states.open_transaction(connection)
         if open_transaction is not None:  # an end hook submits: its transaction stores and announces the job
             return await self._submit(open_transaction, principal, new, idempotency_key)
@@ -95,35 +79,22 @@ class Jobs:
         return transaction.latest(job)
 
     async def announce(self, job: Job) -> None:
-        """Wake the tasks that wait for a job that was made in a caller's transaction, which is committed."""
+        """Wake the tasks waiting for a job created in a caller's committed transaction."""
         self._notifier.notify(f"job {job.id}", f"session {job.user} {job.session_id}", f"runner {job.user}")
         self._notifier.notify(f"team {job.team}")
-        if job.state == "blocked":  # its dependency may have ended before the commit, and saw no blocked job
+        if job.state == "blocked":  # its dependency may have ended before the commit without seeing the blocked job
             await self._states.advance(job.id)
 
     async def get(self, principal: Principal, job_id: str, action: str = "jobs.read") -> Job:
-        """Return a job.
-
-        Raises:
-            Forbidden: If the role may never do the action.
-            NotFound: If there is no such job to which the principal may do the action.
-            StoreUnavailable: If the database is away.
-        """
+        """Return a job on which the principal may do the action. Raise Forbidden, NotFound or StoreUnavailable."""
         require(principal, action)
-        try:
+        with StoreErrors(_AWAY):
             async with self._database.transaction() as connection:
                 job = await store.get(connection, principal.organisation, job_id)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         return visible(principal, job, job_id, action)
 
     async def news(self, principal: Principal, job_id: str, after: int, wait_s: float) -> Job:
-        """Return a job once it has ended, or has more events than `after`, or so many seconds have passed.
-
-        Raises:
-            NotFound: If there is no such job that the principal may see.
-            StoreUnavailable: If the database is away.
-        """
+        """Return a job at its end, with events after `after`, or at timeout. Raise NotFound or StoreUnavailable."""
         ends = asyncio.get_running_loop().time() + wait_s
         with self._notifier.subscribe(f"job {job_id}") as woken:
             while True:
@@ -134,12 +105,7 @@ class Jobs:
                 await wait(woken, min(left_s, self._notifier.pause_s))
 
     async def find(self, principal: Principal, wanted: JobFilter, *, before: tuple[str, ...], limit: int) -> list[Job]:
-        """Find jobs, the newest first; `before` is the creation time and the id of the last job of the page before.
-
-        Raises:
-            Invalid: If `before` is not from a cursor of ours.
-            StoreUnavailable: If the database is away.
-        """
+        """Find jobs, newest first. `before`: creation time and id. Raise Invalid, Forbidden or StoreUnavailable."""
         rows = row_scope(principal, "jobs.read")
         try:
             _ = before[0] and datetime.fromisoformat(before[0])
@@ -150,9 +116,9 @@ class Jobs:
             raise StoreUnavailable(_AWAY) from None
 
     async def waiting(self, found: Sequence[Job]) -> dict[str, Waiting]:
-        """Return why those of these jobs that are queued wait, by their ids; nothing while the database is away."""
+        """Return the wait reasons of queued jobs, by id; {} while the database is unavailable."""
         queued = [job for job in found if job.state == "queued"]
-        # What was asked for before, such as a new job, was done: no error may hide that.
+        # The main request is already done. No error may hide that.
         with contextlib.suppress(DatabaseUnavailable):
             if queued:
                 async with self._database.transaction() as connection:
@@ -160,18 +126,13 @@ class Jobs:
         return {}
 
     async def output(self, principal: Principal, job_id: str) -> str:
-        """Return what a job's agent has answered so far.
-
-        Raises:
-            NotFound: If there is no such job that the principal may see.
-            StoreUnavailable: If the database is away.
-        """
+        """Return the agent's answer so far. Raise NotFound or StoreUnavailable."""
         job = await self.get(principal, job_id)
         if job.output:
             return job.output
         parts: list[str] = []
         size = after = 0
-        try:
+        with StoreErrors(_AWAY):
             async with self._database.transaction() as connection:
                 while events := await events_store.of_job(connection, job.id, after):
                     after = events[-1].no
@@ -179,23 +140,14 @@ class Jobs:
                         if event.attempt == job.attempt and event.seq is not None and size < LONGEST_OUTPUT:
                             parts.append(text_of(event.body.get("update", {})))
                             size += len(parts[-1])
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         return "".join(parts)
 
     async def change(self, principal: Principal, job_id: str) -> tuple[Job, JobEvent | None]:
-        """Return a job, and the event that says what it changed in its worktree, None if there is none (yet).
-
-        Raises:
-            NotFound: If there is no such job that the principal may see.
-            StoreUnavailable: If the database is away.
-        """
+        """Return a job and its event with the changes in its worktree, or None. Raise NotFound or StoreUnavailable."""
         job = await self.get(principal, job_id)
-        try:
+        with StoreErrors(_AWAY):
             async with self._database.transaction() as connection:
                 return job, await events_store.last_of_type(connection, job.id, "workspace.diff")
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
 
     async def _submit(self, transaction: JobTransaction, principal: Principal, new: JobSpec, key: str) -> Job:
         digest = digest_of(new) if key else ""
@@ -209,12 +161,12 @@ class Jobs:
             transaction.connection, principal.organisation, {principal.user}, {principal.team}
         )
         check_served(new, usable, before)
-        named = "" if new.task else new.graph_id  # the job of a graph's task is made under the graph's lock
+        named = "" if new.task else new.graph_id  # the graph's lock covers the jobs of its tasks
         if named and not await self._owns_graph(transaction.connection, principal, named):
-            raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is not a task graph of yours")
+            raise Invalid("graph", f"is `{new.graph_id[:100]}`, not one of your task graphs")
         job_id = f"job_{uuid4().hex}"
         fields = msgspec.structs.asdict(new) | self._defaults.fill(new) | {"session_id": new.session_id or job_id}
-        # An agent at work in place waits for the job that it hands on, which must not wait for the folder of the first.
+        # A delegating agent in place waits for its job, so that job must not wait for the same folder.
         fields["concurrent"] = new.concurrent or principal.job != ""
         job = Job(
             traceparent=trace.parent.get(),
@@ -233,7 +185,7 @@ class Jobs:
         )
         if not await store.add(transaction.connection, job):
             known = await store.find_by_key(transaction.connection, principal.organisation, principal.user, key)
-            assert known is not None  # noqa: S101 - it is what kept this one from being stored
+            assert known is not None  # noqa: S101 - it is the conflicting job
             return _same(known, digest, key)
         if new.approval == "ask":
             transaction.add_event(job, "job.state", {"state": job.state, "cancel_requested": False})
@@ -243,16 +195,16 @@ class Jobs:
     async def _continued(
         self, transaction: JobTransaction, principal: Principal, new: JobSpec
     ) -> tuple[JobSpec, Job | None]:
-        """Return a job with what it takes over from the job whose thread it continues, and that job, None for none."""
+        """Return a job with the inherited fields of the job it continues, and that job, or None."""
         if new.thread in {CONTINUE, FRESH}:
             return new, None
         before = await store.get(transaction.connection, principal.organisation, new.thread)
         if before is None or before.user != principal.user or not _covers(principal, "jobs.read", before):
-            raise Invalid("thread", f"is `{new.thread[:100]}`, which is not a job of yours", _THREADS)
+            raise Invalid("thread", f"is `{new.thread[:100]}`, not one of your jobs", _THREADS)
         if before.state not in ENDED_STATES:
-            raise Invalid("thread", f"names job `{before.id}`, which is `{before.state}`; wait until it has ended")
+            raise Invalid("thread", f"names job `{before.id}`, which is `{before.state}`; wait for its end")
         if not before.agent_session:
-            raise Invalid("thread", f"names job `{before.id}`, whose agent never began", [CONTINUE, FRESH])
+            raise Invalid("thread", f"names job `{before.id}`, but its agent never started", [CONTINUE, FRESH])
         for field in ("provider", "workspace"):
             given, theirs = getattr(new, field), getattr(before, field)
             if given not in {"", theirs}:
@@ -270,20 +222,17 @@ class Jobs:
         theirs = {job.id for job in found if job.user == principal.user}
         for job_id in new.depends_on:
             if job_id not in theirs:
-                raise Invalid("depends_on", f"names `{job_id[:100]}`, which is not a job of yours")
+                raise Invalid("depends_on", f"names `{job_id[:100]}`, not one of your jobs")
 
 
 _OF_HOSTS = frozenset({"jobs.read", "jobs.decide"})
 
 
 def visible(principal: Principal, job: Job | None, job_id: str, action: str) -> Job:
-    """Return a job if the principal may do the action to it.
+    """Return a job on which the principal may do the action. Raise NotFound.
 
-    The owner of the machine that it runs on may read it and answer its agent, whoever gave the task. An agent's token covers
-    its own job, and for one that delegates the jobs of its session.
-
-    Raises:
-        NotFound: If there is no such job, or the action on it is not allowed.
+    The owner of the runner's machine may read the job and answer its agent, whoever submitted it. An agent's token
+    covers its own job, and a delegating agent's the jobs of its session.
     """
     if job is None or not _covers(principal, action, job):
         raise NotFound(f"there is no job `{job_id[:100]}`")

@@ -1,4 +1,4 @@
-"""Events of jobs as server-sent events, from any number on."""
+"""Jobs' events as server-sent events, from any number on."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -9,27 +9,19 @@ from fastapi import APIRouter, Depends, Header, Path, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from baton.delegate.core.job import JobEvent
-from baton.delegate.jobs.agent_modes import AgentModes
-from baton.delegate.jobs.api import JobId
-from baton.delegate.jobs.service import Jobs
+from baton.delegate.jobs.api import AgentModesOf, JobId, JobsOf
 from baton.delegate.jobs.streams import GoesOn, JobStreams
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.event_streams import EventStream
-from baton.kernel.http.features import of
-from baton.kernel.http.lifecycle import Lifecycle
+from baton.kernel.http.features import Lifecycle, of
 from baton.kernel.http.paging import Text
-from baton.people.callers import CallerOf, CallerReader, CallerReaderOf
-from baton.people.stream_callers import caller_of_stream
+from baton.people.callers import CallerOf, CallerReader, CallerReaderOf, caller_of_stream
 
 router = APIRouter(tags=["jobs"])
 LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]
-AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
 JobStreamsOf = Annotated[JobStreams, Depends(of(JobStreams))]
-JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 LONGEST_NUMBER = 2**53
-LastEventId = Annotated[
-    str, Header(alias="Last-Event-ID", max_length=20, description="The id of the last event that was read.")
-]
+LastEventId = Annotated[str, Header(alias="Last-Event-ID", max_length=20, description="The id of the last event read.")]
 _EXAMPLE = 'id: 1\nevent: job.state\ndata: {"job":"job_1","no":1,"state":"queued"}\n\n'
 _EVENT = {
     "type": "object",
@@ -39,8 +31,7 @@ _EVENT = {
         "event": {"type": "string"},
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
-}
-"""The schema of one event, for OpenAPI 3.2's `itemSchema`, which readers of 3.1 ignore."""
+}  # the schema of one event, for OpenAPI 3.2's `itemSchema`. Readers of 3.1 ignore it.
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
@@ -65,7 +56,7 @@ async def stream_job_events(
     job_id: JobId,
     last_event_id: LastEventId = "",
 ) -> EventSourceResponse:
-    """Stream a job's events from the first, or after `Last-Event-ID`; the stream ends after the job's last event."""
+    """Stream a job's events, from the first or after `Last-Event-ID`, until its last event."""
     after = _number(last_event_id)
     job = await jobs.get(caller.principal, job_id)
     stopping = anyio.Event()
@@ -90,7 +81,7 @@ async def stream_session_events(
     user: Text = "",
     last_event_id: LastEventId = "",
 ) -> EventSourceResponse:
-    """Stream the events of all jobs of a session, in one numbering; the stream ends with the server or the token."""
+    """Stream the events of all jobs of a session, with one numbering, until the server stops or the token ends."""
     after = _number(last_event_id)
     found = await agent_modes.get(caller.principal, session_id, user, fresh=False)
     stopping = anyio.Event()
@@ -118,7 +109,6 @@ async def _lines(events: AsyncIterator[JobEvent], *, of_session: bool) -> AsyncI
 
 
 def _goes_on(request: Request, callers: CallerReader, lifecycle: Lifecycle, stopping: anyio.Event) -> GoesOn:
-    """Return a function that returns whether a stream goes on: until the server stops, or the token is refused."""
     caller = caller_of_stream(request, callers, lifecycle, stopping)
     return lambda: caller() is not None
 
@@ -127,5 +117,5 @@ def _number(last_event_id: str) -> int:
     if not last_event_id:
         return 0
     if not last_event_id.isascii() or not last_event_id.isdigit() or int(last_event_id) > LONGEST_NUMBER:
-        raise Invalid("Last-Event-ID", f"is `{last_event_id}`; pass the id of an event, which is a number")
+        raise Invalid("Last-Event-ID", f"is `{last_event_id}`; pass an event's id (a number)")
     return int(last_event_id)

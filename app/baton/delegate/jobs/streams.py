@@ -1,4 +1,4 @@
-"""Events of a job or of a session, as they come, from any number on."""
+"""Live events of a job or of a session, from any number on."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -9,14 +9,13 @@ from baton.delegate.core.stores import jobs
 from baton.delegate.core.stores.events import LARGEST_READ
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 
-LOOK_S = 1.0
-"""How often a stream checks whether to go on, in seconds."""
+LOOK_S = 1.0  # interval of checks whether a stream continues, in seconds
 GoesOn = Callable[[], bool]
 _Read = Callable[[int], Awaitable[tuple[list[JobEvent], bool]]]
 
 
 class JobStreams:
-    """Reads the stored events again at each notification, so that nothing is lost and nothing comes twice."""
+    """Reads stored events at each notification, so that none is lost or repeated."""
 
     def __init__(self, database: Database, notifier: JobNotifier) -> None:
         self._database = database
@@ -27,7 +26,7 @@ class JobStreams:
 
         async def read(last: int) -> tuple[list[JobEvent], bool]:
             async with self._database.transaction() as connection:
-                # The state before the events: read the other way round, an end in between would hide the last events.
+                # Read the state first: otherwise an end in between would hide the last events.
                 now = await jobs.get(connection, job.organisation, job.id)
                 events = await events_store.of_job(connection, job.id, last)
             return events, now is None or now.state in ENDED_STATES
@@ -38,7 +37,7 @@ class JobStreams:
     async def of_session(
         self, organisation: str, user: str, session_id: str, after: int, goes_on: GoesOn
     ) -> AsyncIterator[JobEvent]:
-        """Yield the events of all of a session's jobs after a number, until `goes_on` returns False."""
+        """Yield the events of a session's jobs after a number, until `goes_on` returns False."""
 
         async def read(last: int) -> tuple[list[JobEvent], bool]:
             async with self._database.transaction() as connection:
@@ -51,7 +50,7 @@ class JobStreams:
     async def _follow(
         self, topic: str, last: int, goes_on: GoesOn, read: _Read, number: Callable[[JobEvent], int]
     ) -> AsyncIterator[JobEvent]:
-        # Subscribed before the first read: an event that is stored in between wakes the stream.
+        # Subscribe before the first read: an event stored in between then wakes the stream.
         with self._notifier.subscribe(topic) as woken:
             while goes_on():
                 try:

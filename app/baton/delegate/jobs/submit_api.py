@@ -1,42 +1,34 @@
-"""`POST /delegate`: submits a task for a specialised agent, which one of the user's runners runs."""
+"""`POST /delegate`: submits a task for an agent on one of the user's runners."""
 
 from typing import Annotated, Literal
 
 import msgspec
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Header
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.job import JobSpec
 from baton.delegate.core.protocol import acknowledgement
+from baton.delegate.jobs.api import JobsOf
 from baton.delegate.jobs.arguments import ARGUMENTS, JobArgumentsBody, arguments_of
 from baton.delegate.jobs.bodies import JobModel
-from baton.delegate.jobs.new_job import (
-    LONGEST_KEY,
-    LONGEST_PROMPT,
-    LONGEST_TEXT,
-    MOST_ATTEMPTS,
-    MOST_DEPENDENCIES,
-)
-from baton.delegate.jobs.service import Jobs
-from baton.kernel.http.body_fields import MaybeText
-from baton.kernel.http.features import of
+from baton.delegate.jobs.new_job import LONGEST_KEY, LONGEST_PROMPT, LONGEST_TEXT, MOST_ATTEMPTS, MOST_DEPENDENCIES
+from baton.kernel.http.fields import MaybeText
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
 router = APIRouter(tags=["jobs"])
-JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 IdempotencyKey = Annotated[
     str,
     Header(
         alias="Idempotency-Key",
         max_length=LONGEST_KEY,
-        description="The same key with the same task returns the job that it made; with another task it is refused.",
+        description="The same key with the same task returns the existing job; with another task it is refused.",
     ),
 ]
 
 
 class DelegateBody(JobArgumentsBody):
-    """The task. Without a session it gets one of its own; without a workspace it runs in the runner's first one."""
+    """The task. Default session: its own. Default workspace: the runner's first one."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -58,39 +50,32 @@ class DelegateBody(JobArgumentsBody):
     )
     provider: Annotated[str, Field(max_length=100)] | None = Field(
         None,
-        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode`, `gemini` or another one that a runner serves, in any case. If"
-        " absent that of the job in `thread`, else `codex`.",
+        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode`, `gemini` or another one served by a runner, in any case. Default: the agent of the job in `thread`, else `codex`.",
     )
     description: MaybeText = Field("", description="One line for people.")
-    session_id: str = Field("", max_length=LONGEST_TEXT, description="The session that delegates.")
+    session_id: str = Field("", max_length=LONGEST_TEXT, description="The delegating session.")
     approval: Literal["none", "ask"] = Field("none", description="`ask` waits for a person's approval.")
-    depends_on: list[str] = Field(
-        [], max_length=MOST_DEPENDENCIES, description="Your jobs that must have completed before."
-    )
-    graph: str = Field("", max_length=200, description="A task graph that the job is counted with.")
+    depends_on: list[str] = Field([], max_length=MOST_DEPENDENCIES, description="Your jobs to wait for.")
+    graph: str = Field("", max_length=200, description="The job's task graph.")
     max_attempts: int = Field(
         1, ge=1, le=MOST_ATTEMPTS, description="Attempts if the runner is lost; above 1 only in a worktree."
     )
 
 
 class DelegatedModel(BaseModel):
-    """The sentence that confirms the delegation, and the job."""
+    """The confirmation of the delegation, and the job."""
 
     acknowledgement: str
     job: JobModel
 
 
 @router.post(
-    "/delegate",
-    operation_id="delegate",
-    status_code=202,
-    response_model_exclude_none=True,
-    dependencies=[WORK],
+    "/delegate", operation_id="delegate", status_code=202, response_model_exclude_none=True, dependencies=[WORK]
 )
 async def delegate(
     caller: CallerOf, jobs: JobsOf, body: DelegateBody, idempotency_key: IdempotencyKey = ""
 ) -> DelegatedModel:
-    """Route a coding task to a specialised agent; its answers stream from `/jobs/{id}/events`."""
+    """Route a coding task to a specialised agent. Its answers stream from `/jobs/{id}/events`."""
     fields = body.model_dump(exclude={"user_prompt", "graph", "depends_on", "provider"} | set(ARGUMENTS))
     new = JobSpec(
         **msgspec.structs.asdict(arguments_of(body.model_dump())),
@@ -103,4 +88,4 @@ async def delegate(
     )
     job = await jobs.submit(caller.principal, new, idempotency_key=idempotency_key)
     waiting = (await jobs.waiting([job])).get(job.id)
-    return DelegatedModel(acknowledgement=acknowledgement(job.provider, job.prompt), job=JobModel.of(job, waiting))
+    return DelegatedModel(acknowledgement=acknowledgement(job.provider, job.prompt), job=JobModel.build(job, waiting))

@@ -1,8 +1,4 @@
-"""The whole of what a job changed, a page at a time: its runner has it, and sends what is asked for through Redis.
-
-The server keeps the first 96 KiB of a difference (decision 0029). The rest stays on the machine where it is; a page of it is
-in Redis for a minute at most.
-"""
+"""A job's whole diff, from its runner through Redis. The server stores the first 96 KiB (decision 0029)."""
 
 import asyncio
 
@@ -12,35 +8,25 @@ from uuid_utils import uuid7
 from baton.delegate.core.job import Job
 from baton.delegate.core.notifier import JobNotifier, wait
 from baton.delegate.core.states import JobStates
+from baton.delegate.core.stores import runners as store
 from baton.delegate.jobs.service import visible
-from baton.delegate.results import store
 from baton.delegate.results.service import check_result, check_runner
-from baton.engine.call.principal import Principal
-from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Conflict, NotFound, RunnerAway, StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.people.permissions import require
+from baton.lib.text.masking import mask
+from baton.people.users import require
+from baton.rules.call.call import Principal
 
-WAIT_S = 8.0
-"""How long the runner may take, in seconds."""
-KEPT_S = 60
-"""How long a page, and the note that it was asked for, are in Redis, in seconds."""
-LONGEST_PAGE = 262_144
-"""Most characters of a page that a runner may send; ours sends at most 96 KiB."""
-_LOOK_S = 0.5
-"""Pause between two looks into Redis if no server says that the page is there, in seconds."""
-_AWAY = "the difference cannot be read now; try again"
+WAIT_S = 8.0  # timeout of the runner, in seconds
+KEPT_S = 60  # expiry of a page and of its request in Redis, in seconds
+LONGEST_PAGE = 262_144  # maximum length of a runner's page, in characters. Our runner sends at most 96 KiB.
+_LOOK_S = 0.5  # polling interval of Redis without a notification, in seconds
+_AWAY = "the diff cannot be read now; try again"
 
 
 class DiffPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a difference, or of that of the file at `path`.
-
-    Attributes:
-        offset: Where it begins, in bytes.
-        next_offset: Where the next page begins, None for the last one.
-        error: Why there is no page, "" if there is one.
-    """
+    """A part of a diff, of all files or of `path`. Offsets are in bytes. `error`: why there is none."""
 
     path: str = ""
     offset: int = 0
@@ -50,7 +36,7 @@ class DiffPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What Redis holds of one question: who is to answer it, and the answer."""
+    """A request in Redis: its addressee, and the answer."""
 
     user: str
     runner: str
@@ -63,7 +49,7 @@ _decode = msgspec.json.Decoder(_Asked).decode
 
 
 class DiffPages:
-    """Asks runners for pages of differences."""
+    """Requests pages of diffs from runners."""
 
     def __init__(self, states: JobStates, notifier: JobNotifier, redis: Redis) -> None:
         self._states = states
@@ -71,14 +57,7 @@ class DiffPages:
         self._redis = redis
 
     async def read(self, principal: Principal, job_id: str, path: str, offset: int) -> tuple[Job, DiffPage]:
-        """Return a job and a page of what it changed, or of one file's difference, from a byte on.
-
-        Raises:
-            Conflict: If the job has no result, or its runner cannot read it.
-            NotFound: If there is no such job that the principal may see.
-            RunnerAway: If the runner is out of touch, or does not answer in time.
-            StoreUnavailable: If the database or Redis is away.
-        """
+        """Return a job and a page of its diff. Raise Conflict, NotFound, RunnerAway or StoreUnavailable."""
         require(principal, "jobs.read")
         action_id = f"act_{uuid7().hex}"
         try:
@@ -86,10 +65,12 @@ class DiffPages:
                 job = visible(principal, await self._states.lock(transaction, job_id), job_id, "jobs.read")
                 check_result(job)
                 await check_runner(transaction, job)
-                # Noted before the runner can know of it, so that its answer finds who asked.
+                # Stored before the command, so that the answer finds its request.
                 await self._put(action_id, _Asked(user=job.runner_user, runner=job.runner_id, job=job.id))
                 command = {"verb": "diff", "by_agent": principal.agent, "path": path, "offset": offset}
-                await store.add_command(transaction.connection, job, action_id, command, transaction.now)
+                await store.add_command(
+                    transaction.connection, job, store.RESULT_COMMAND, command, transaction.now, action_id
+                )
                 transaction.topics.add(f"runner {job.runner_user}")
             page = await self._answer(job, action_id)
         except (DatabaseUnavailable, RedisUnavailable):
@@ -99,18 +80,13 @@ class DiffPages:
         return job, page
 
     async def record(self, principal: Principal, runner_id: str, job_id: str, action_id: str, page: DiffPage) -> None:
-        """Take a page from the runner that was asked for it; secrets in it are masked.
-
-        Raises:
-            NotFound: If the runner was asked for no such page, or too long ago.
-            StoreUnavailable: If Redis is away.
-        """
+        """Store a page from its runner, with secrets masked. Raise NotFound without a request, or StoreUnavailable."""
         require(principal, "jobs.run")
         try:
             known = await self._get(action_id)
             if known is None or (known.user, known.runner, known.job) != (principal.user, runner_id, job_id):
                 raise NotFound(
-                    f"the runner `{runner_id}` was asked for no page `{action_id[:100]}` of `{job_id[:100]}`"
+                    f"the runner `{runner_id}` was not asked for page `{action_id[:100]}` of `{job_id[:100]}`"
                 )
             masked = msgspec.structs.replace(page, text=mask(page.text), error=mask(page.error))
             await self._put(action_id, msgspec.structs.replace(known, page=masked))
@@ -143,4 +119,4 @@ class DiffPages:
 
 
 def _key(action_id: str) -> bytes:
-    return b"baton:diff-page:" + action_id.encode()
+    return b"{baton}:diff-page:" + action_id.encode()

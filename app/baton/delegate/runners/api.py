@@ -1,4 +1,4 @@
-"""`/runners`: the long poll of runners, the progress of their jobs, permission requests of their agents."""
+"""`/runners`: long polls, progress of jobs, permission requests of agents."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.delegate.core.attempts import Usage
-from baton.delegate.core.runner import Runner
+from baton.delegate.core.attempts import JobUsage
 from baton.delegate.core.states import LEASE
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.bodies import JobErrorModel, LeaseModel, UsageModel
@@ -15,8 +14,7 @@ from baton.delegate.runners.permissions import JobPermissions, PermissionRequest
 from baton.delegate.runners.progress import Finish, JobProgress, RunnerEvent
 from baton.delegate.runners.service import LeaseClaim, Poll, Runners
 from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.http.features import of
-from baton.kernel.http.lifecycle import Lifecycle
+from baton.kernel.http.features import Lifecycle, of
 from baton.people.callers import ArrivedAt, CallerOf
 
 router = APIRouter(tags=["runners"])
@@ -31,7 +29,7 @@ FolderName = Annotated[str, Field(pattern=r"^([A-Za-z0-9]{1,32}/){1,64}$")]
 
 
 class RunnerModel(BaseModel):
-    """A machine that runs jobs: its providers and workspaces, its jobs and free slots, and when it was last heard of."""
+    """A machine that runs jobs: providers, workspaces, jobs, free slots and last contact."""
 
     user: str
     id: str
@@ -44,20 +42,15 @@ class RunnerModel(BaseModel):
     shared: bool
     last_seen: datetime
 
-    @classmethod
-    def of(cls, runner: Runner) -> "RunnerModel":
-        """Return a runner as the API shows it."""
-        return cls.model_validate(runner, from_attributes=True)
-
 
 class RunnersModel(BaseModel):
-    """Runners, the one heard of last first."""
+    """Runners, latest contact first."""
 
     items: list[RunnerModel]
 
 
 class LeaseClaimBody(BaseModel):
-    """A job that the runner holds, with the token of its lease."""
+    """A job held by the runner, with the token of its lease."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -67,7 +60,7 @@ class LeaseClaimBody(BaseModel):
 
 
 class PollBody(BaseModel):
-    """What a runner says of itself; `boot_id` is new each time it starts, `slots` are free now."""
+    """A runner's report. `boot_id` changes at each start; `slots` are free."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -76,7 +69,7 @@ class PollBody(BaseModel):
                 {
                     "boot_id": "019b8d5e-3f00-7000-8000-000000000002",
                     "name": "ada's laptop",
-                    "version": "0.1.0",
+                    "version": "0.2.0",
                     "slots": 2,
                     "wait_s": 0,
                     "providers": ["claude_code"],
@@ -97,15 +90,15 @@ class PollBody(BaseModel):
     folders: dict[Name, FolderName] = Field(
         {},
         max_length=MOST,
-        description="Names of the workspaces' folders: one folder has one name on all runners of a machine, and a folder's"
-        " name is the beginning of the names of those in it. Jobs in place are leased one at a time in a folder that is named.",
+        description="Names of the workspaces' folders: one folder has one name on all runners of a machine, and it is a"
+        " prefix of its subfolders' names. A named folder gets one job in place at a time.",
     )
     active: list[LeaseClaimBody] = Field([], max_length=MOST)
     acked_commands: list[Name] = Field([], max_length=MOST)
 
 
 class CommandModel(BaseModel):
-    """A command for the runner; it is repeated in every answer until it is acknowledged."""
+    """A command for the runner, repeated in every answer until acknowledged."""
 
     id: str
     job: str
@@ -115,7 +108,7 @@ class CommandModel(BaseModel):
 
 
 class PollAnswerModel(BaseModel):
-    """The answer to a poll; the runner must end the agents of the jobs in `lost`."""
+    """The answer to a poll. The runner must end the agents of the jobs in `lost`."""
 
     jobs: list[LeaseModel]
     commands: list[CommandModel]
@@ -124,7 +117,7 @@ class PollAnswerModel(BaseModel):
 
 
 class EventBody(BaseModel):
-    """One event, by the runner's own number, which counts from 1 in each attempt."""
+    """One event, with the runner's number, counted from 1 in each attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -134,7 +127,7 @@ class EventBody(BaseModel):
 
 
 class FinishBody(BaseModel):
-    """How the attempt ended."""
+    """The end of the attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -145,7 +138,7 @@ class FinishBody(BaseModel):
 
 
 class EventsBody(BaseModel):
-    """Events, and with the last of them the end of the attempt."""
+    """Events, and with the last ones the end of the attempt."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -176,19 +169,19 @@ class EventsBody(BaseModel):
     events: list[EventBody] = Field([], max_length=MOST)
     finish: FinishBody | None = None
     waiting_for: Literal["", "disk"] | None = Field(
-        None, description="What keeps the runner from going on; events without it say that nothing does."
+        None, description="The reason why the runner is blocked; events without it mean it is not."
     )
 
 
 class ProgressReceiptModel(BaseModel):
-    """The number of the last event that is stored, and whether the job is to be cancelled."""
+    """The number of the last stored event, and whether to cancel the job."""
 
     accepted: int
     cancel: bool
 
 
 class PermissionRequestBody(BaseModel):
-    """What an agent asks permission for: the call, and how its client words it."""
+    """An agent's permission request: the call, and its client's wording."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -227,7 +220,7 @@ class JobPermissionBody(BaseModel):
 
 
 class PermissionAnswerModel(BaseModel):
-    """The answer; a `pending` one comes later as a command."""
+    """The answer. After `pending`, it follows as a command."""
 
     permission: str
     answer: Literal["allow", "deny", "pending"]
@@ -236,8 +229,9 @@ class PermissionAnswerModel(BaseModel):
 
 @router.get("/runners", operation_id="list_runners")
 async def list_runners(caller: CallerOf, runners: RunnersOf) -> RunnersModel:
-    """List the runners that you may see: your own, as a lead your team's, as an admin all."""
-    return RunnersModel(items=[RunnerModel.of(one) for one in await runners.find(caller.principal)])
+    """List the runners visible to you: your own, your team's as a lead, all as an admin."""
+    found = await runners.visible(caller.principal)
+    return RunnersModel(items=[RunnerModel.model_validate(one, from_attributes=True) for one in found])
 
 
 @router.post("/runners/{runner_id}/poll", operation_id="poll_runner")
@@ -267,7 +261,7 @@ async def poll_runner(
     answer = await runners.poll(caller.principal, runner_id, poll, has_left, arrived=arrived)
     return PollAnswerModel(
         jobs=[
-            LeaseModel.of(
+            LeaseModel.build(
                 one.job,
                 token=one.token,
                 agent_session=one.agent_session,
@@ -287,7 +281,7 @@ async def poll_runner(
 async def post_job_events(
     caller: CallerOf, progress: JobProgressOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
 ) -> ProgressReceiptModel:
-    """Store what a job's agent did, and how it ended."""
+    """Store events of a job's agent, and its end."""
     events = [RunnerEvent(seq=one.seq, type=one.type, body=dict(one.body)) for one in body.events]
     claim = LeaseClaim(job=job_id, attempt=body.attempt, token=body.token)
     receipt = await progress.record(caller.principal, runner_id, claim, events, _finish(body.finish), body.waiting_for)
@@ -298,7 +292,7 @@ async def post_job_events(
 async def ask_job_permission(
     caller: CallerOf, permissions: JobPermissionsOf, runner_id: RunnerId, job_id: JobId, body: JobPermissionBody
 ) -> PermissionAnswerModel:
-    """Ask permission for a call of a job's agent: the rules answer first, then a person."""
+    """Request permission for a call of a job's agent: the rules answer first, then a person."""
     claim = LeaseClaim(job=job_id, attempt=body.attempt, token=body.token)
     request = PermissionRequest(**body.request.model_dump())
     found = await permissions.ask(caller.principal, runner_id, claim, request)
@@ -313,7 +307,7 @@ def _finish(body: FinishBody | None) -> Finish | None:
     return Finish(
         state=body.state,
         output=body.output,
-        usage=Usage(**usage.model_dump()),
+        usage=JobUsage(**usage.model_dump()),
         error_code=error.code,
         error_detail=error.detail,
     )

@@ -1,4 +1,4 @@
-"""Metrics of delegation: jobs by state, the age of the queue, runners that are alive."""
+"""Metrics of delegation: jobs by state, age of the queue, live runners."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from baton.delegate.core.job import STATES
 from baton.delegate.core.stores import jobs
 from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.waiting import ALIVE
+from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time import clock
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope
 
 
-class JobTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs by state, how long the oldest queued one has waited in seconds, runners heard of within a minute."""
+class JobLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs by state, age of the oldest queued one in seconds, and live runners."""
 
     jobs: dict[str, int]
     queue_age_s: float
@@ -29,8 +29,8 @@ class JobCounts:
         self._database = database
         self._organisation = organisation
 
-    async def count(self) -> JobTotals | None:
-        """Return the totals now, None while the database is away."""
+    async def count(self) -> JobLoad | None:
+        """Return the current totals; None while the database is unavailable."""
         try:
             async with self._database.transaction() as connection:
                 now = await clock.now(connection)
@@ -38,22 +38,20 @@ class JobCounts:
                 known = await runners_store.find(connection, self._organisation, RowScope())
         except DatabaseUnavailable:
             return None
-        return JobTotals(
+        return JobLoad(
             jobs=dict.fromkeys(STATES, 0) | by_state,
             queue_age_s=max(0.0, (now - oldest).total_seconds()) if oldest is not None else 0.0,
             runners_alive=sum(now - runner.last_seen < ALIVE for runner in known),
         )
 
 
-def families(totals: JobTotals) -> Iterator[Metric]:
+def families(totals: JobLoad) -> Iterator[Metric]:
     """Yield the totals as Prometheus metrics."""
-    jobs = GaugeMetricFamily("baton_jobs", "Delegated tasks that are kept, by state.", labels=["state"])
+    jobs = GaugeMetricFamily("baton_jobs", "Stored delegated tasks, by state.", labels=["state"])
     for state, count in sorted(totals.jobs.items()):
         jobs.add_metric([state], count)
     yield jobs
     yield GaugeMetricFamily(
         "baton_job_queue_age_seconds", "How long the oldest queued task has waited.", totals.queue_age_s
     )
-    yield GaugeMetricFamily(
-        "baton_runners_alive", "Runners that were heard of within the last minute.", totals.runners_alive
-    )
+    yield GaugeMetricFamily("baton_runners_alive", "Runners seen within the last minute.", totals.runners_alive)

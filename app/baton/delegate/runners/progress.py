@@ -1,4 +1,4 @@
-"""Takes in a job's progress from its runner: events, and how the attempt ended. Only the holder of the lease is believed."""
+"""Stores a job's progress and end, as reported by the holder of its lease."""
 
 import hmac
 from datetime import datetime
@@ -7,31 +7,29 @@ from typing import Any
 import msgspec
 
 from baton.delegate.core import attempts
-from baton.delegate.core.attempts import Usage
+from baton.delegate.core.attempts import JobUsage
 from baton.delegate.core.job import ENDED_STATES, Job, State
 from baton.delegate.core.protocol import progress_of
 from baton.delegate.core.states import JobStates
 from baton.delegate.core.transaction import JobTransaction
-from baton.delegate.runners.exemption import DelegatedSessions
-from baton.delegate.runners.service import LeaseClaim, digest_of
-from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Invalid, LeaseLost, NotFound, StoreUnavailable
-from baton.kernel.base.sql import DatabaseUnavailable
+from baton.delegate.runners.agent_tokens import EXEMPT, ModeExemptions
+from baton.delegate.runners.service import LeaseClaim
+from baton.kernel.base.errors import Invalid, LeaseLost, NotFound
+from baton.kernel.base.sql import StoreErrors
 from baton.kernel.base.storable import storable_json
-from baton.people.permissions import require
+from baton.people.tokens import digest_of
+from baton.people.users import require
+from baton.rules.call.call import Principal
 
-KINDS = ("session.update", "agent.session", "workspace.diff")
-"""Types of events that a runner may send."""
-END_STATES = ("completed", "failed", "cancelled")
-"""States in which a runner may end a job."""
-LONGEST_SESSION = 1_024
-"""Most characters of an agent's session id."""
+KINDS = ("session.update", "agent.session", "workspace.diff")  # types of runners' events
+END_STATES = ("completed", "failed", "cancelled")  # a runner's end states of a job
+LONGEST_SESSION = 1_024  # maximum length of an agent's session id, in characters
 _TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
-_AWAY = "the database is away; nothing was stored, send it again"
+_AWAY = "the database is unavailable; nothing was stored, send it again"
 
 
 class RunnerEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event, by the runner's own number, which counts from 1 in each attempt."""
+    """One event, with the runner's number, counted from 1 in each attempt."""
 
     seq: int
     type: str
@@ -39,28 +37,28 @@ class RunnerEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
-    """How an attempt ended."""
+    """The end of an attempt."""
 
     state: State
     output: str = ""
-    usage: Usage = Usage()
+    usage: JobUsage = JobUsage()
     error_code: str = ""
     error_detail: str = ""
 
 
 class ProgressReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of the last event that is stored, and whether the job is to be cancelled."""
+    """The number of the last stored event, and whether to cancel the job."""
 
     accepted: int
     cancel: bool
 
 
 class JobProgress:
-    """Stores what runners send of their jobs."""
+    """Stores runners' reports on their jobs."""
 
-    def __init__(self, states: JobStates, delegated: DelegatedSessions) -> None:
+    def __init__(self, states: JobStates, modes: ModeExemptions) -> None:
         self._states = states
-        self._delegated = delegated
+        self._modes = modes
 
     async def record(
         self,
@@ -71,20 +69,14 @@ class JobProgress:
         finish: Finish | None = None,
         waiting_for: str | None = None,
     ) -> ProgressReceipt:
-        """Store new events, and the end of the attempt; sending the same again changes nothing.
+        """Store new events and the end of the attempt, idempotently.
 
-        Events after a missing one are not stored: `accepted` says after which number the runner goes on. `waiting_for` is
-        what keeps the runner from going on; events without it say that nothing does.
-
-        Raises:
-            Invalid: If a field is not valid; nothing was stored.
-            LeaseLost: If the lease is not current; the end is kept as a late result.
-            NotFound: If the runner never had such a job.
-            StoreUnavailable: If the database is away; nothing was stored.
+        Events after a gap are not stored: the runner continues after `accepted`. `waiting_for` is the reason why the
+        runner is blocked; events without it mean it is not. Raise Invalid, LeaseLost, NotFound or StoreUnavailable.
         """
         _check(events, finish)
         lost = ""
-        try:
+        with StoreErrors(_AWAY):
             async with self._states.transaction() as transaction:
                 job = await self.lock_job(transaction, principal, runner_id, claim.job)
                 if not is_current_lease(job, claim):
@@ -96,28 +88,23 @@ class JobProgress:
             if not lost:
                 await self._exempt_sessions(principal, job, events, transaction.now)
                 return receipt
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        # Raised after the commit: an error inside the transaction would throw the late result away.
+        # Raised after the commit: inside the transaction it would discard the late result.
         raise LeaseLost(lost)
 
     async def lock_job(self, transaction: JobTransaction, principal: Principal, runner_id: str, job_id: str) -> Job:
-        """Lock a job that a principal's runner holds, or held.
-
-        Raises:
-            NotFound: If the runner never had such a job.
-        """
+        """Lock a current or former job of a principal's runner. Raise NotFound."""
         require(principal, "jobs.run")
         job = await self._states.lock(transaction, job_id)
         if job is None or (principal.user, runner_id) != (job.runner_user, job.runner_id):
             if job is not None and principal.user in {job.user, job.runner_user}:
-                return job  # another runner of theirs has it by now: they get `lease_lost`, and no 404
+                return job  # another of their runners holds it: they get `lease_lost`, not 404
             raise NotFound(f"the runner `{runner_id}` has no job `{job_id[:100]}`")
         return job
 
     async def _exempt_sessions(self, principal: Principal, job: Job, events: list[RunnerEvent], now: datetime) -> None:
-        for session in sorted({str(one.body.get("id", "")) for one in events if one.type == "agent.session"}):
-            await self._delegated.exempt(principal, job, session, now)
+        sessions = {str(one.body.get("id", "")) for one in events if one.type == "agent.session"}
+        for session in sorted(sessions - {"", job.session_id}):
+            await self._modes.let_work(principal, session, f"the agent of {job.id}", now + EXEMPT)
 
     async def _store(
         self,
@@ -135,17 +122,16 @@ class JobProgress:
         values: dict[str, Any] = {}
         last = job.last_seq
         for event in sorted(events, key=lambda one: one.seq):
-            if event.seq == last + 1:  # an older one is stored already, a later one comes after a gap
+            if event.seq == last + 1:  # older ones are stored, later ones follow a gap
                 last = event.seq
                 values |= self._add_event(transaction, job, event)
         job = transaction.change(job, **(values | {"last_seq": last}))
-        # The end counts only with all events before it; else the runner sends it again with those that are missing.
+        # The end counts only with all earlier events. Otherwise the runner sends it again with the missing ones.
         if finish is not None and (not events or max(event.seq for event in events) <= last):
             job = await self._end(transaction, job, finish)
         return ProgressReceipt(accepted=last, cancel=job.cancel_requested and job.state not in ENDED_STATES)
 
     async def _end(self, transaction: JobTransaction, job: Job, finish: Finish) -> Job:
-        """End a job with what its attempt used."""
         values: dict[str, Any] = {
             "output": finish.output,
             "error_code": finish.error_code,
@@ -157,7 +143,6 @@ class JobProgress:
 
     @staticmethod
     def _add_event(transaction: JobTransaction, job: Job, event: RunnerEvent) -> dict[str, Any]:
-        """Add a runner's event to the job; return the columns of the job that it changes."""
         match event.type:
             case "agent.session":
                 transaction.add_event(job, event.type, event.body, seq=event.seq)
@@ -166,7 +151,7 @@ class JobProgress:
                 update = event.body["update"] if isinstance(event.body.get("update"), dict) else event.body
                 transaction.add_agent_update(job, update, event.seq)
                 progress = progress_of(update)
-                usage = usage_of(update)  # counts even if the attempt never says how it ended
+                usage = usage_of(update)  # counts even if the attempt never reports its end
                 if usage is not None:
                     latest = transaction.latest(job)
                     transaction.change(latest, **attempts.used(latest, job.attempt, usage))
@@ -177,7 +162,7 @@ class JobProgress:
 
     @staticmethod
     async def _keep_late_result(transaction: JobTransaction, job: Job, attempt: int, finish: Finish | None) -> str:
-        """Keep the first end that came too late; return the message for the runner."""
+        """Store the first late end. Return the message for the runner."""
         if finish is not None and job.late_result is None and 0 < attempt <= job.attempt:
             result = {"attempt": attempt, "at": transaction.now.isoformat(), **msgspec.to_builtins(finish)}
             job = transaction.change(job, late_result=storable_json(result))
@@ -189,16 +174,13 @@ class JobProgress:
 
 
 def is_current_lease(job: Job, claim: LeaseClaim) -> bool:
-    """Return whether a claim is that of a job's current lease."""
+    """Return whether a claim matches a job's current lease."""
     digest = digest_of(claim.token)
     return job.attempt == claim.attempt and job.digest != "" and hmac.compare_digest(job.digest, digest)
 
 
-def usage_of(update: dict[str, Any]) -> Usage | None:
-    """Return what an agent's update says of its usage so far, None if it says nothing.
-
-    ACP has the cost; `_meta.baton.usage`, which our runner adds, has the tokens.
-    """
+def usage_of(update: dict[str, Any]) -> JobUsage | None:
+    """Return the usage in an agent's update, or None: ACP has the cost, our `_meta.baton.usage` the tokens."""
     if update.get("sessionUpdate") != "usage_update":
         return None
     cost, meta = update.get("cost"), update.get("_meta")
@@ -209,7 +191,7 @@ def usage_of(update: dict[str, Any]) -> Usage | None:
         known = {name: told[name] for name in _TOKENS if isinstance(told.get(name), int) and 0 <= told[name] < 2**53}
     if isinstance(cost, dict) and cost.get("currency") == "USD" and isinstance(cost.get("amount"), int | float):
         known["cost_usd"] = float(cost["amount"])
-    return Usage(**known) if known else None
+    return JobUsage(**known) if known else None
 
 
 def _check(events: list[RunnerEvent], finish: Finish | None) -> None:

@@ -4,35 +4,31 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from hashlib import sha256
 
 import msgspec
 
 from baton.delegate.core import attempts
-from baton.delegate.core.job import ACTIVE_STATES, CONTINUE, LEASED_STATES, Job
-from baton.delegate.core.job_traces import traceparent_for_agent
+from baton.delegate.core.job import ACTIVE_STATES, CONTINUE, LEASED_STATES, Job, Runner, RunnerCommand
+from baton.delegate.core.job_events import traceparent_for_agent
 from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
 from baton.delegate.core.recap import recap_of
-from baton.delegate.core.runner import Runner, RunnerCommand
 from baton.delegate.core.states import LEASE, JobStates, last_heard, was_away
 from baton.delegate.core.stores import jobs
 from baton.delegate.core.stores import runners as store
 from baton.delegate.core.waiting import folder_of
 from baton.delegate.runners import agent_tokens
-from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time import clock
-from baton.people.permissions import require
-from baton.people.row_scope import row_scope
+from baton.kernel.base import clock
+from baton.kernel.base.sql import Database, StoreErrors
+from baton.people.tokens import digest_of
+from baton.people.users import require, row_scope
+from baton.rules.call.call import Principal
 
-LOOK_S = 2.0
-"""How often a waiting poll checks whether its runner is still connected, in seconds."""
-_AWAY = "the database is away; poll again"
+LOOK_S = 2.0  # interval of checks whether a waiting runner is still connected, in seconds
+_AWAY = "the database is unavailable; poll again"
 
 
 class LeaseClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that a runner says it holds, with the token of its lease."""
+    """A runner's claim on a job, with the token of its lease."""
 
     job: str
     attempt: int
@@ -40,10 +36,7 @@ class LeaseClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Poll(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runner says of itself. `slots` are free now; `wait_s` is how long it waits for an answer, in seconds.
-
-    `folders` names the folder of each workspace (`core.runner`).
-    """
+    """A runner's report. `slots` are free; `wait_s` is its timeout; `folders` as in `core.job.Runner`."""
 
     boot_id: str
     name: str = ""
@@ -59,11 +52,10 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that is leased to a runner, the token that proves it, and the agent's session to resume, "" for none.
+    """A leased job, its token, and the agent's session to resume, or "".
 
-    `agent_token` is for the agent: it proves which job the agent works on. `recap` tells an agent that cannot resume its session
-    what was said and done in the thread that the job names. `traceparent` is the
-    span of the attempt, "" for none.
+    `agent_token` identifies the agent's job. `recap` summarizes the job's thread for an agent that cannot resume its
+    session. `traceparent` is the span of the attempt, or "".
     """
 
     job: Job
@@ -75,7 +67,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a poll: new leases, commands, and the ids of jobs that the runner has lost."""
+    """The answer to a poll: new leases, commands, and the ids of lost jobs."""
 
     jobs: list[Lease] = []
     commands: list[RunnerCommand] = []
@@ -100,18 +92,12 @@ class Runners:
         self._notifier = notifier
         self._longest_wait_s = longest_wait_s
 
-    async def find(self, principal: Principal) -> list[Runner]:
-        """List the runners that a principal may see, the one heard of last first.
-
-        Raises:
-            StoreUnavailable: If the database is away.
-        """
+    async def visible(self, principal: Principal) -> list[Runner]:
+        """List the runners visible to a principal, latest contact first. Raise StoreUnavailable."""
         rows = row_scope(principal, "runners.read")
-        try:
+        with StoreErrors("runners cannot be read now; try again"):
             async with self._database.transaction() as connection:
                 return await store.find(connection, principal.organisation, rows)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("runners cannot be read now; try again") from None
 
     async def poll(
         self,
@@ -122,46 +108,35 @@ class Runners:
         *,
         arrived: float | None = None,
     ) -> PollAnswer:
-        """Renew a runner's leases, and answer with jobs, commands and losses as soon as there are some.
+        """Renew a runner's leases, and answer as soon as there are jobs, commands or losses.
 
-        Args:
-            principal: The runner's owner.
-            runner_id: The runner's own id, unique for its owner.
-            poll: What the runner says of itself.
-            has_left: Returns whether the runner has closed the connection, or the server is stopping.
-            arrived: When the poll arrived, by the loop's clock; now if absent.
-
-        Raises:
-            Forbidden: If the role may not run jobs.
-            StoreUnavailable: If the database is away.
+        `has_left` returns whether the runner has disconnected or the server is stopping. `arrived` is the poll's
+        arrival by the loop's clock. Raise Forbidden or StoreUnavailable.
         """
         require(principal, "jobs.run")
         began = asyncio.get_running_loop().time()
         ends = began + min(poll.wait_s, self._longest_wait_s)
         topics = [f"runner {principal.user}", *([f"team {principal.team}"] if poll.shared else [])]
-        try:
-            with self._notifier.subscribe(*topics) as woken:
-                if poll.active:
-                    await self._reconnect(principal, runner_id, poll)
-                runner, lost, unlisted = await self._renew(principal, runner_id, poll)
-                if await has_left():
-                    return PollAnswer()  # it polls again by now: the list of this poll is out of date
-                for job in unlisted:
-                    await self._take_back(job, runner, began if arrived is None else arrived)
-                while True:
-                    answer = await self._answer(runner, poll.slots, lost)
-                    left_s = ends - asyncio.get_running_loop().time()
-                    if answer.jobs or answer.commands or answer.lost or left_s <= 0:
-                        return answer
-                    pause_s = left_s if self._notifier.listening else min(left_s, POLL_S)
-                    if await self._wait(woken, pause_s, has_left):
-                        return PollAnswer()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        with StoreErrors(_AWAY), self._notifier.subscribe(*topics) as woken:
+            if poll.active:
+                await self._reconnect(principal, runner_id, poll)
+            runner, lost, unlisted = await self._renew(principal, runner_id, poll)
+            if await has_left():
+                return PollAnswer()  # a newer poll has made this one obsolete
+            for job in unlisted:
+                await self._take_back(job, runner, began if arrived is None else arrived)
+            while True:
+                answer = await self._answer(runner, poll.slots, lost)
+                left_s = ends - asyncio.get_running_loop().time()
+                if answer.jobs or answer.commands or answer.lost or left_s <= 0:
+                    return answer
+                pause_s = left_s if self._notifier.listening else min(left_s, POLL_S)
+                if await self._wait(woken, pause_s, has_left):
+                    return PollAnswer()
 
     @staticmethod
     async def _wait(woken: asyncio.Event, seconds: float, has_left: Callable[[], Awaitable[bool]]) -> bool:
-        """Wait to be woken, at most so many seconds; return whether the runner left meanwhile."""
+        """Wait with a timeout. Return whether the runner left meanwhile."""
         while not await wait(woken, min(LOOK_S, seconds)) and seconds > LOOK_S:
             if await has_left():
                 return True
@@ -169,11 +144,7 @@ class Runners:
         return await has_left()
 
     async def _reconnect(self, principal: Principal, runner_id: str, poll: Poll) -> None:
-        """Hand jobs back to a runner that it was out of touch with.
-
-        This comes before the runner's row says that it is alive: the sweeper takes a job whose lease ran out from a runner
-        that is alive.
-        """
+        """Return jobs to their reconnected runner, before it counts as alive and the sweeper takes expired leases."""
         claims = {(one.job, one.attempt, digest_of(one.token)) for one in poll.active}
         async with self._database.transaction() as connection:
             now = await clock.now(connection)
@@ -183,7 +154,7 @@ class Runners:
                 await self._hear(job, poll.boot_id)
 
     async def _hear(self, job: Job, boot_id: str) -> None:
-        """Hand a job back to its holder, unless it has ended, or another attempt has begun, since it was read."""
+        """Return a job to its holder, unless it has ended or changed hands since it was read."""
         async with self._states.transaction() as transaction:
             now = await self._states.lock(transaction, job.id)
             if now is None or now.state not in ACTIVE_STATES:
@@ -192,11 +163,7 @@ class Runners:
                 await self._states.hear(transaction, transaction.change(now, boot_id=boot_id))
 
     async def _renew(self, principal: Principal, runner_id: str, poll: Poll) -> tuple[Runner, list[str], list[Job]]:
-        """Store the runner and renew its leases.
-
-        Returns:
-            The runner, the ids of listed jobs that it has lost, and the jobs leased to it that it does not list.
-        """
+        """Store the runner and renew its leases. Return the runner, lost job ids, and its unlisted leased jobs."""
         async with clock.writing(self._database) as connection:
             now = await clock.now(connection)
             runner = Runner(
@@ -223,28 +190,27 @@ class Runners:
             renewed = [claim for claim in claims if claim in current]
             await jobs.renew(connection, renewed, runner.boot_id, now + LEASE)
             others = [claim for claim in claims if claim not in current]
-            # The end of a job may overtake the poll that still lists it: what its holder ended itself, it has not lost.
+            # A job's end may overtake a poll that still lists it. A job ended by its holder is not lost.
             ended = await jobs.ended_by(connection, others) if others else set()
         listed = {claim[0] for claim in renewed}
         lost = [one.job for one in poll.active if one.job not in listed | ended]
         return runner, lost, [job for job in leased if job.id not in listed and job.state != "queued"]
 
     async def _take_back(self, job: Job, runner: Runner, asked: float) -> None:
-        """Take back a job that its runner did not list at `asked`: the lease was never delivered, or its process is gone.
+        """Take back a job unlisted by its runner at `asked`: its lease was not delivered, or its process ended.
 
-        Several polls of one runner may be on their way at once, through a slow network or a busy server, so a poll is
-        believed only about leases that are older than itself.
+        Several polls of one runner may be in flight, so a poll only counts for leases older than itself.
         """
         if job.state != "leased" and job.boot_id == runner.boot_id and job.disconnected_since is None:
-            return  # its last events are on their way, or its lease will run out
+            return  # its last events are on their way, or its lease will expire
         async with self._states.transaction() as transaction:
-            # Measured here, beside `transaction.now`: what the lock takes would make the poll seem older than it is.
+            # Measured next to `transaction.now`: the time to lock would make the poll seem older.
             moment = transaction.now - timedelta(seconds=asyncio.get_running_loop().time() - asked)
             now = await self._states.lock(transaction, job.id)
             if now is None or now.state not in LEASED_STATES or (now.attempt, now.digest) != (job.attempt, job.digest):
                 return
             if (heard := last_heard(now)) is not None and heard >= moment:
-                return  # leased, or renewed, after this poll was sent
+                return  # leased or renewed after this poll was sent
             if now.state == "leased" and now.boot_id == runner.boot_id and not now.cancel_requested:
                 await self._states.requeue(transaction, now, delivered=False)
             else:
@@ -266,7 +232,7 @@ class Runners:
     async def _lease(self, runner: Runner) -> Lease | None:
         token = secrets.token_hex(32)
         agent_token = agent_tokens.made()
-        agent_digest = agent_tokens.digest_of(agent_token)
+        agent_digest = digest_of(agent_token)
         async with self._states.transaction() as transaction:
             connection, now = transaction.connection, transaction.now
             job = await store.lease_job(
@@ -292,8 +258,3 @@ class Runners:
             recap=recap,
             traceparent=traceparent_for_agent(job, is_traced=self._is_traced),
         )
-
-
-def digest_of(token: str) -> str:
-    """Return what is stored of a lease's token."""
-    return sha256(token.encode()).hexdigest()

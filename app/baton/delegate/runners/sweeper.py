@@ -1,37 +1,31 @@
-"""Ends what ran out: leases, deadlines, unconfirmed cancels, permission requests. One server at a time sweeps."""
+"""Ends expired leases, deadlines, cancels and permission requests. One server at a time sweeps."""
 
-import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from baton.delegate.core.job import LEASED_STATES, Job
 from baton.delegate.core.states import LEASE, JobStates, last_heard, state_after
 from baton.delegate.core.stores import jobs
-from baton.delegate.core.stores import permissions as permissions_store
 from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.core.waiting import expiry_of, waiting_of
 from baton.delegate.runners.permissions import JobPermissions
-from baton.kernel.base.pause import pause
+from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time import clock
-from baton.kernel.changes import leadership
+from baton.kernel.changes import announce
+from baton.people import approvals
 
 log = logging.getLogger(__name__)
 
 PERIOD = timedelta(seconds=2)
-OUTAGE = timedelta(seconds=10)
-"""After so long without a sweep nobody could hear a runner: no server was up, or the database was away."""
-LEADERSHIP = "jobs"
-"""The name under which servers agree on who sweeps."""
-CANCEL = timedelta(seconds=30)
-"""How long a runner has to end a cancelled job, before the server does."""
+OUTAGE = timedelta(seconds=10)  # time without sweeps that indicates an outage of servers or database
+LEADERSHIP = "jobs"  # the leadership name of the sweep
+CANCEL = timedelta(seconds=30)  # time for a runner to confirm a cancel before the server ends the job
 
 
 class JobSweeper:
-    """Looks through the jobs that runners hold, and those that are blocked."""
+    """Sweeps leased, blocked and queued jobs."""
 
     def __init__(
         self,
@@ -48,58 +42,45 @@ class JobSweeper:
         self._permissions = permissions
         self._organisation = organisation
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Sweep every two seconds, unless another process does, until `stop` is set."""
-        while not stop.is_set():
-            wait = PERIOD
-            with contextlib.suppress(DatabaseUnavailable):
-                wait = await self.take_turn(datetime.now(UTC))
-            await pause(stop, wait.total_seconds())
-
-    async def take_turn(self, now: datetime) -> timedelta:
-        """Sweep if it is time; return how long to wait for the next turn.
-
-        After an outage all leases are renewed first: no runner is lost, and no job late, because no server could hear it.
-        """
+    async def take_turn(self, now: datetime) -> None:
+        """Sweep if no other server does. After an outage, first renew all leases. Raise DatabaseUnavailable."""
         async with self._database.transaction() as connection:
             if not await jobs.has_unfinished(connection, self._organisation):
-                return PERIOD
-            last = await leadership.until(connection, self._organisation, LEADERSHIP)
-        if last is not None and last > now:
-            return min(last - now, PERIOD)
-        if not await leadership.take(self._database, self._organisation, LEADERSHIP, now, PERIOD):
-            return PERIOD
+                return
+            last = await announce.until(connection, self._organisation, LEADERSHIP)
+        led = last is not None and last > now
+        if led or not await announce.take(self._database, self._organisation, LEADERSHIP, now, PERIOD):
+            return
         if last is not None and now - last > OUTAGE:
             async with clock.writing(self._database) as connection:
                 heard = await clock.now(connection)
                 await jobs.renew_all(connection, self._organisation, last, heard + LEASE)
                 await jobs.extend_queue(connection, self._organisation, last, heard)
         await self.sweep()
-        return PERIOD
 
     async def sweep(self) -> None:
-        """Look through all jobs once. Raise DatabaseUnavailable."""
+        """Sweep all jobs once. Raise DatabaseUnavailable."""
         async with self._database.transaction() as connection:
             now = await clock.now(connection)
             due = await jobs.due(connection, self._organisation, now, now - CANCEL)
-            overdue = await permissions_store.overdue(connection, self._organisation, now)
+            overdue = await approvals.overdue_jobs(connection, self._organisation, now)
             blocked = await jobs.blocked(connection, self._organisation)
             dependencies = {name for names in blocked.values() for name in names}
             states = await jobs.states(connection, self._organisation, dependencies) if dependencies else {}
             expiring = await jobs.expiring(connection, self._organisation, now)
-        for job_id, permission_id in overdue:
-            await _log_failure(job_id, self._permissions.expire(job_id, permission_id))
+        for job_id in overdue:
+            await _log_failure(job_id, self._permissions.expire(job_id))
         for job_id in due:
             await _log_failure(job_id, self._end_if_due(job_id))
         for job in expiring:
             await _log_failure(job.id, self._expire(job.id))
-        # A net: jobs are advanced by whoever ends their dependency, which may die between its two transactions.
+        # A safety net: a process that ends a dependency may crash before advancing the blocked jobs.
         for job_id, names in blocked.items():
             if state_after(names, states)[0] != "blocked":
                 await _log_failure(job_id, self._states.advance(job_id))
 
     async def _expire(self, job_id: str) -> None:
-        """End a queued job that waited too long without a live runner, or note until when it may wait now."""
+        """End a queued job after its wait without a live runner, or update its expiry."""
         async with self._states.transaction() as transaction:
             connection, now = transaction.connection, transaction.now
             job = await self._states.lock(transaction, job_id)
@@ -107,7 +88,7 @@ class JobSweeper:
                 return
             runners = await runners_store.usable(connection, self._organisation, {job.user}, {job.team})
             until = expiry_of(job, runners) or now
-            if job.disconnected_since is not None:  # its holder may be at work, and take it back
+            if job.disconnected_since is not None:  # its holder may be working, and reclaim it
                 until = max(until, job.disconnected_since + self._longest_disconnect)
             if until > now:
                 transaction.change(job, expires_at=until)
@@ -123,7 +104,6 @@ class JobSweeper:
                 await self._end(transaction, job)
 
     async def _end(self, transaction: JobTransaction, job: Job) -> None:
-        """End a locked job if it is still due: it may have been renewed since it was found."""
         now = transaction.now
         heard = last_heard(job) or now
         if job.lease_until is not None and job.lease_until < now:
@@ -131,7 +111,7 @@ class JobSweeper:
         elif job.cancel_at is not None and job.cancel_at < now - CANCEL:
             why = f"the runner `{job.runner_id}` did not confirm within {CANCEL.seconds} s that it has ended the agent"
             await self._states.stop(transaction, job, "cancelled", "cancel_unconfirmed", why)
-        # A runner that was not heard of since may have ended the job in time, and its events are on their way.
+        # A runner silent since then may have ended the job in time, with its events in transit.
         elif job.deadline is not None and job.deadline < min(now, heard) and not job.waiting_for:
             await self._states.command(transaction, job, "cancel", {})
             why = f"the agent did not finish within {job.timeout_s} s"
@@ -148,7 +128,7 @@ class JobSweeper:
 
 
 async def _log_failure(job_id: str, step: Awaitable[None]) -> None:
-    """Await a step on one job; an error in it must not keep the sweep from the other jobs. Raise DatabaseUnavailable."""
+    """Await a step on one job. Log errors, so that the sweep continues. Raise DatabaseUnavailable."""
     try:
         await step
     except DatabaseUnavailable:

@@ -5,16 +5,16 @@ from datetime import datetime
 from sqlalchemy import case, func, select
 
 from baton.kernel.base.sql import Database
-from baton.records.pipeline.tables import DecisionRow
+from baton.records.tables import DECISIONS
 from baton.route.feedback.store import RouteFeedbackRow
-from baton.route.llm.agreement import Agreement
+from baton.route.llm.client import Agreement
 
-_decisions = DecisionRow.__table__
+_decisions = DECISIONS
 _feedback = RouteFeedbackRow.__table__
 
 
 async def of_tier(database: Database, organisation: str, tier: str, since: datetime) -> Agreement:
-    """Count the feedback since a moment on routes that this tier decided. Raise DatabaseUnavailable."""
+    """Count the feedback on this tier's routes since a timestamp. Raise DatabaseUnavailable."""
     right = case((_feedback.c.right_agent == _feedback.c.selected, 1), else_=0)
     query = (
         select(func.count(), func.coalesce(func.sum(right), 0))

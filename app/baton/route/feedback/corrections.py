@@ -1,4 +1,4 @@
-"""Proposes patterns from what people said of routes: the same correction again and again is worth a rule of thumb."""
+"""Proposes patterns from repeated corrections of routes."""
 
 from datetime import datetime
 
@@ -9,8 +9,7 @@ from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.route.feedback.store import RouteFeedbackRow
 
-LEAST_CORRECTIONS = 3
-"""Times that people must have said the same."""
+LEAST_CORRECTIONS = 3  # times that people must have said the same
 MOST = 50
 _SURENESS, _MOST_SURE, _EACH = 0.7, 0.95, 0.02
 _feedback = RouteFeedbackRow.__table__

@@ -1,33 +1,35 @@
-"""How well prompts are routed: how many led to an agent, a shortlist or none, and how often people called that right."""
+"""Measures routing quality: prompts led to an agent, a shortlist or none, and the feedback on them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import msgspec
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel
 
-from baton.engine.call.principal import Principal
+from baton.kernel.base.clock import start_of, start_of_bucket
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time.periods import start_of
-from baton.kernel.base.time.time_buckets import start_of_bucket
-from baton.people.row_scope import row_scope
+from baton.kernel.http.features import of
+from baton.kernel.http.fields import PeriodQuery, Shown
+from baton.kernel.http.paging import JSON_OR_CSV, AsTable, Text, csv_response
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import EXPENSIVE
+from baton.people.users import row_scope
 from baton.route.feedback import quality_store as store
 from baton.route.feedback.quality_store import FeedbackCount, QualityFilter, RouteCount
+from baton.rules.call.call import Principal
 
 LONGEST_PERIOD = timedelta(days=366)
 
 
-class Quality(msgspec.Struct, frozen=True, kw_only=True):
-    """Routed prompts, and what people said of them.
+class RoutingQuality(msgspec.Struct, frozen=True, kw_only=True):
+    """Routed prompts: `confident` ones led to one agent, others to a `shortlist` or to `none`. `tiers` counts by tier.
 
-    Attributes:
-        confident: Prompts whose agent was told of one agent.
-        shortlist: Those whose agent was told of a few to choose from.
-        none: Those whose agent was told of none.
-        tiers: Prompts by what decided.
-        judged: Pieces of feedback that were given in that time, also on earlier prompts.
-        accuracy: The share of `right` in `judged`, from 0 to 1; 0 without feedback.
+    `accuracy` (0 to 1) is `right` of `judged` routes, by feedback given in the period. Of the wrong ones,
+    `false_routes` chose an agent, and `missed` ones none although a right one existed.
     """
 
     prompts: int
@@ -42,18 +44,18 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: float
 
 
-class DayQuality(Quality, frozen=True, kw_only=True):
-    """The prompts and the feedback of the day (UTC) that begins `at`."""
+class DayQuality(RoutingQuality, frozen=True, kw_only=True):
+    """The prompts and the feedback of one day (UTC), starting `at`; a day without either is left out."""
 
     at: datetime
 
 
 class QualityReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A period as a whole, and its days that have any prompt or feedback, oldest first."""
+    """A period as a whole, and its days with any prompt or feedback, oldest first."""
 
     since: datetime
     until: datetime
-    total: Quality
+    total: RoutingQuality
     days: list[DayQuality]
 
 
@@ -63,7 +65,7 @@ class RouteQuality:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def find(
+    async def summarize(
         self,
         principal: Principal,
         *,
@@ -77,7 +79,7 @@ class RouteQuality:
         Raises:
             Forbidden: If the role may not read analytics.
             Invalid: If the period is longer than 366 days.
-            StoreUnavailable: If the database is away or takes too long.
+            StoreUnavailable: If the database is unavailable or takes too long.
         """
         scope = row_scope(principal, "analytics.read")
         start, end = start_of(since, until), until or datetime.now(UTC)
@@ -102,14 +104,14 @@ class RouteQuality:
         return QualityReport(since=start, until=end, total=_summed(routes, said), days=days)
 
 
-def _summed(routes: Sequence[RouteCount], said: Sequence[FeedbackCount]) -> Quality:
+def _summed(routes: Sequence[RouteCount], said: Sequence[FeedbackCount]) -> RoutingQuality:
     told: Counter[str] = Counter()
     tiers: Counter[str] = Counter()
     for one in routes:
         told[one.told] += one.count
         tiers[one.tier] += one.count
     judged, right = sum(one.judged for one in said), sum(one.right for one in said)
-    return Quality(
+    return RoutingQuality(
         prompts=told.total(),
         confident=told["agent"],
         shortlist=told["shortlist"],
@@ -121,3 +123,44 @@ def _summed(routes: Sequence[RouteCount], said: Sequence[FeedbackCount]) -> Qual
         missed=sum(one.missed for one in said),
         accuracy=round(right / judged, 4) if judged else 0.0,
     )
+
+
+# `GET /analytics/routing`: how well prompts are routed, by day.
+
+router = APIRouter(tags=["analytics"])
+RouteQualityOf = Annotated[RouteQuality, Depends(of(RouteQuality))]
+_COLUMNS = ("prompts", "confident", "shortlist", "none", "judged", "right", "false_routes", "missed", "accuracy")
+
+
+class QualityQuery(PeriodQuery):
+    """The prompts to sum up."""
+
+    user: Text = ""
+    team: Text = ""
+
+
+class QualityReportModel(BaseModel):
+    """How well prompts are routed: in the whole period, and by day, oldest first."""
+
+    since: datetime
+    until: datetime
+    total: Shown[RoutingQuality]
+    items: list[Shown[DayQuality]]
+
+
+@router.get(
+    "/analytics/routing",
+    operation_id="get_route_quality",
+    dependencies=[EXPENSIVE],
+    response_model=QualityReportModel,
+    responses=JSON_OR_CSV,
+)
+async def get_route_quality(
+    caller: CallerOf, quality: RouteQualityOf, query: Annotated[QualityQuery, Query()], as_table: AsTable
+) -> QualityReportModel | Response:
+    """Sum up how well prompts are routed; the last seven days without `since`. `Accept: text/csv` gives the days as a table."""
+    found = await quality.summarize(caller.principal, **query.model_dump())
+    if as_table:
+        rows = [(one.at.date().isoformat(), *(getattr(one, name) for name in _COLUMNS)) for one in found.days]
+        return csv_response(("day", *_COLUMNS), rows)
+    return QualityReportModel(since=found.since, until=found.until, total=found.total, items=found.days)

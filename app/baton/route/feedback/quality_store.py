@@ -1,4 +1,4 @@
-"""Count routed prompts and what people said of them by day, in SQL."""
+"""Counts routed prompts and their feedback by day, in SQL."""
 
 from datetime import datetime
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Select, Table, and_, case, func, literal_column, select
 
+from baton.kernel.base.clock import bucket_of
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.kernel.base.time.time_buckets import bucket_of
-from baton.kernel.base.uuid7 import least_id
-from baton.people.row_scope import RowScope
-from baton.records.pipeline.tables import DECISIONS
+from baton.kernel.base.trace import least_id
+from baton.people.users import RowScope
+from baton.records.tables import DECISIONS
 from baton.route.feedback.store import RouteFeedbackRow
 
 _feedback = RouteFeedbackRow.__table__
 
 
 class QualityFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which prompts; all fields that are set must hold. `since` is included, `until` is not."""
+    """Filters for prompts, all of which must match. `since` is included, `until` is not."""
 
     since: datetime
     until: datetime
@@ -36,9 +36,9 @@ class RouteCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedbackCount(msgspec.Struct, frozen=True, kw_only=True):
-    """What people said of routes on one day: how many they judged, and how many of these were `right`.
+    """One day's feedback: the number of judged routes, and how many of these were `right`.
 
-    A false route led to the wrong agent or to one where none was right; a missed one led to none where an agent was.
+    A false route led to the wrong agent, or to one although none was right. A missed one led to none although one was.
     """
 
     day: str
@@ -71,7 +71,7 @@ async def routes(database: Database, organisation: str, scope: RowScope, wanted:
 async def feedback(
     database: Database, organisation: str, scope: RowScope, wanted: QualityFilter
 ) -> list[FeedbackCount]:
-    """Return the counts of feedback, by the day on which it was given. Raise DatabaseUnavailable."""
+    """Return the counts of feedback by its day. Raise DatabaseUnavailable."""
     f = _feedback
     right = f.c.right_agent == f.c.selected
     counts: list[ColumnElement[Any]] = [

@@ -1,19 +1,29 @@
-"""The table of feedback on routes, and its queries. It stores the scorer's numbers for a prompt, never the prompt."""
+"""The table of feedback on routes. No prompt is in it."""
 
 from datetime import datetime
 from typing import ClassVar
 
 import msgspec
-from sqlalchemy import JSON, Column, Index, Table, select
+from sqlalchemy import Index, Table, select
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
 from baton.kernel.base.storable import storable
-from baton.route.feedback.feedback import Feedback
+
+
+class Feedback(msgspec.Struct, frozen=True, kw_only=True):
+    """One person's feedback on one route; `right_agent` is "" for none of the agents."""
+
+    route_id: str
+    user: str
+    team: str
+    at: datetime
+    selected: str
+    right_agent: str
 
 
 class RouteFeedbackRow(SQLModel, table=True):
-    """What one person said of one route. `agents` and `features` are what the scorer saw, the best first."""
+    """One person's feedback on one route."""
 
     __tablename__ = "route_feedback"
     __table_args__ = (Index("ix_route_feedback_team", "organisation", "team", "at"),)
@@ -26,8 +36,6 @@ class RouteFeedbackRow(SQLModel, table=True):
     at: datetime = Field(sa_type=UTCDateTime)
     selected: str
     right_agent: str
-    agents: list[str] = Field(sa_column=Column(JSON, nullable=False))
-    features: list[list[float]] = Field(sa_column=Column(JSON, nullable=False))
 
 
 _feedback = RouteFeedbackRow.__table__

@@ -7,23 +7,22 @@ from typing import Literal
 
 import msgspec
 
-from baton.records.pipeline.counters import Counters
-from baton.route.llm.agreement import Agreement
+from baton.records.pipeline.recorder import Counters
 from baton.route.llm.breaker_rules import Limits, State, judged, leased, probed, totals
 from baton.route.llm.breaker_store import BreakerStore, Snapshot
+from baton.route.llm.client import Agreement
 
 log = logging.getLogger(__name__)
 
-ManualState = Literal["", "open", "closed"]
-"""What a person has set; "" leaves it to the counts."""
+ManualState = Literal["", "open", "closed"]  # what a person has set; "" leaves it to the counts
 Probe = Callable[[], Awaitable[float | None]]
 """Asks the service something small; returns the milliseconds that it took, None if it failed."""
 
 
 class ManualSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person has set for a breaker; `resets` counts the resets, `reset_at` is when the last one was (Unix time).
+    """A person's setting of a breaker. `resets` counts the resets, `reset_at` is the last one's Unix time.
 
-    Its fields are those of the JSON in SQL.
+    Its fields equal the JSON in SQL.
     """
 
     held: ManualState = ""
@@ -32,7 +31,7 @@ class ManualSetting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BreakerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """A breaker as this process knows it. `local` is True while Redis is away."""
+    """A breaker as this process knows it. `local` is True while Redis is unavailable."""
 
     name: str
     allows: bool
@@ -52,8 +51,7 @@ class Breaker:
     def __init__(self, name: str, store: BreakerStore, limits: Limits, probe: Probe, counters: Counters) -> None:
         self.name = name
         self.manual = ManualSetting()
-        self.agreement = Agreement()
-        """What people said of the service's choices in the last days."""
+        self.agreement = Agreement()  # what people said of the service's choices in the last days
         self._store = store
         self._limits = limits
         self._probe = probe
@@ -62,13 +60,13 @@ class Breaker:
 
     @property
     def allows(self) -> bool:
-        """Whether the service may be asked now, by what this process read last: no prompt waits for Redis here."""
+        """Whether the service may be asked now, from this process's last read: no prompt waits for Redis here."""
         if self.manual.held:
             return self.manual.held == "closed"
         return self._store.snapshot.state.phase == "closed" and not self.agreement.holds_back
 
     def count(self, took_ms: float, outcome: str, *, timed_out: bool = False, failed: bool = False) -> None:
-        """Count a call in the background. One that timed out counts as slow and as failed."""
+        """Count a call in the background. A timeout counts as slow and as failed."""
         self._counters.model_calls[self.name, outcome] += 1
         slow = timed_out or took_ms > self._limits.slow_ms
         task = asyncio.create_task(self._count(slow=slow, failed=failed or timed_out))
@@ -80,7 +78,7 @@ class Breaker:
         await asyncio.gather(*self._counting)
 
     async def refresh(self) -> None:
-        """Read what other processes know, and probe if it is time and no other process does."""
+        """Read other processes' state, and probe if it is time and no other process does."""
         snapshot = await self._store.read()
         mine = None if self.manual.held else leased(snapshot.state, snapshot.now)
         # Each swap fails if another process changed the state first: then the lease is that one's, and this one stops.
@@ -91,12 +89,12 @@ class Breaker:
             mine = probed(snapshot.state, snapshot.now, self._limits, good=good) if snapshot.state == mine else None
 
     async def reset(self) -> None:
-        """Start anew: closed, nothing counted, no feedback."""
+        """Restart: closed, nothing counted, no feedback."""
         self.agreement = Agreement()
         await self._store.forget()
 
     def status(self) -> BreakerStatus:
-        """Return what this process knows of the breaker."""
+        """Return the breaker's state as known here."""
         snapshot = self._store.snapshot
         calls, slow, failed = totals(snapshot.buckets)
         return BreakerStatus(
@@ -119,7 +117,7 @@ class Breaker:
             await self._swap(snapshot, state)
 
     async def _swap(self, before: Snapshot, state: State) -> bool:
-        """Put a state in the place of the one that was read; return False if another process has changed it."""
+        """Replace the state read before. Return False if another process has changed it."""
         if not await self._store.swap(before, state):
             return False
         # Only the process whose swap succeeds logs and counts a transition, so each is logged once.

@@ -13,37 +13,28 @@ import msgspec
 Phase = Literal["closed", "open", "half_open"]
 """Who asks the service: everybody (closed), nobody (open), one background probe alone (half_open)."""
 
-SLOW_SHARE = 1 / 20
-"""More slow calls than this open it: the 95th percentile's rest."""
-FAILED_SHARE = 1 / 2
-"""More failed calls than this open it, however fast they failed."""
-PROBES = 3
-"""Probes that must all be good before it closes."""
-FIRST_OPEN = 1 / 10
-"""The share of `open_s` that it is open for the first time, with the Wilson bound."""
-LEASE_S = 10.0
-"""How long one process has the probing to itself, in seconds; another takes it over when that one died."""
-BUCKET_S = 1.0
-"""The longest time that a bucket counts, in seconds."""
-BUCKETS = 10
-"""Parts of a full window: a bucket is also full after `window / BUCKETS` calls."""
-_Z = 1.96
-"""95 % confidence."""
+SLOW_SHARE = 1 / 20  # more slow calls than this open it: the 95th percentile's rest
+FAILED_SHARE = 1 / 2  # more failed calls than this open it, however fast they failed
+PROBES = 3  # probes that must all be good before it closes
+FIRST_OPEN = 1 / 10  # the share of `open_s` that it is open for the first time, with the Wilson bound
+LEASE_S = 10.0  # how long one process has the probing to itself, in seconds; another takes it over when that one died
+WINDOW = 100  # the number of recent calls that a breaker judges
+BUCKET_S = 1.0  # the longest time that a bucket counts, in seconds
+BUCKETS = 10  # parts of a full window: a bucket is also full after `window / BUCKETS` calls
+_Z = 1.96  # 95 % confidence
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """When a breaker opens, and for how long.
 
-    Calls that take longer than `slow_ms` count as slow. It judges the last `window` calls, once there are `least`, and
-    opens for `open_s` seconds at most. Without `wilson` one slow call of ten opens it, for `open_s` at once, as seed
-    004 has it; with it the lower bound of the Wilson interval must be above the share that is allowed.
+    Calls over `slow_ms` count as slow. It judges the last `window` calls, from a minimum of `least`, and opens for
+    `open_s` seconds at most. The lower bound of the Wilson interval must be above the allowed share.
     """
 
     slow_ms: float = 80
-    window: int = 100
+    window: int = WINDOW
     least: int = 10
     open_s: float = 300
-    wilson: bool = True
 
 
 class Bucket(msgspec.Struct, frozen=True, array_like=True):
@@ -56,10 +47,10 @@ class Bucket(msgspec.Struct, frozen=True, array_like=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """What all processes agree on; moments in Unix time.
+    """The shared state of all processes; timestamps in Unix time.
 
-    `times` counts openings that followed each other, `passed` the good probes in a row. `leased_until` is when another
-    process may take the probing over.
+    `times` counts consecutive openings, `passed` consecutive good probes. From `leased_until` on, another process may
+    take over probing.
     """
 
     phase: Phase = "closed"
@@ -72,9 +63,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add(buckets: Sequence[Bucket], now: float, *, slow: bool, failed: bool, limits: Limits) -> list[Bucket]:
-    """Return the buckets with a call counted, without the oldest ones that the window does not need.
+    """Return the buckets with a call counted, without the oldest ones outside the window.
 
-    `breaker.lua` does the same in Redis; `tests/route/llm/test_breaker_store.py` holds the two together.
+    `breaker.lua` does the same in Redis; `tests/route/llm/test_breaker_store.py` compares the two.
     """
     kept = list(buckets)
     last = kept[-1] if kept else None
@@ -118,8 +109,7 @@ def cause_to_open(buckets: Sequence[Bucket], limits: Limits) -> str:
         return ""
     for what, hits, share in ((f"took longer than {limits.slow_ms:g} ms", slow, SLOW_SHARE),
                               ("failed", failed, FAILED_SHARE)):  # fmt: skip
-        rate = wilson_lower(hits, calls) if limits.wilson else hits / calls
-        if rate > share:
+        if wilson_lower(hits, calls) > share:
             return f"{hits} of {calls} calls {what}"
     return ""
 
@@ -129,20 +119,21 @@ def judged(state: State, buckets: Sequence[Bucket], now: float, limits: Limits) 
     cause = cause_to_open(buckets, limits) if state.phase == "closed" else ""
     if not cause:
         return state
-    # A breaker that was closed for long starts with a short opening again.
+    # A breaker closed for long starts with a short opening again.
     again = state.times if now - state.since < limits.open_s else 0
     return opened(again, now, cause, limits)
 
 
 def opened(times: int, now: float, cause: str, limits: Limits) -> State:
     """Return the open state after `times` openings in a row; each lasts twice as long as the one before, `open_s` at most."""
-    first = limits.open_s * FIRST_OPEN if limits.wilson else limits.open_s
-    lasts = min(first * 2 ** min(times, 30), limits.open_s)  # 30 keeps the power in the range of a float
+    lasts = min(
+        limits.open_s * FIRST_OPEN * 2 ** min(times, 30), limits.open_s
+    )  # 30 keeps the power in the range of a float
     return State(phase="open", since=now, until=now + lasts, times=times + 1, cause=cause)
 
 
 def leased(state: State, now: float) -> State | None:
-    """Return the state in which one process probes; None if it is not time yet, or another process does."""
+    """Return the state with one probing process; None if it is not time yet, or another process probes."""
     if state.phase == "closed" or now < max(state.until, state.leased_until):
         return None
     return msgspec.structs.replace(state, phase="half_open", since=now, until=0.0, passed=0, leased_until=now + LEASE_S)

@@ -1,4 +1,4 @@
-"""A breaker's counts and state in Redis, for all workers; in this process while Redis is away."""
+"""A breaker's counts and state in Redis, for all workers; in this process while Redis is unavailable."""
 
 import contextlib
 import time
@@ -17,9 +17,9 @@ _STATE = msgspec.json.Decoder(State)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """What is known of a breaker at a moment (Unix time, by Redis's clock); `local` if only this process knows it.
+    """A breaker's state at a Unix time by Redis's clock; `local` if only this process knows it.
 
-    `raw` is the state as it stands in Redis, byte for byte: a swap compares it.
+    `raw` is the state in Redis, byte for byte: a swap compares it.
     """
 
     now: float
@@ -32,19 +32,18 @@ class Snapshot(msgspec.Struct, frozen=True):
 class BreakerStore:
     """One breaker's counts and state.
 
-    While Redis is away it goes on from what this process read last, with this process's clock. When Redis is back, what
-    Redis has counts again, and what was counted meanwhile is dropped: it would count one process's calls only.
+    While Redis is unavailable, it continues from this process's last read and clock. Afterwards Redis's counts apply
+    again, and counts made meanwhile are dropped: they cover one process's calls only.
     """
 
     def __init__(self, redis: Redis, organisation: str, name: str, limits: Limits) -> None:
         self._redis = redis
-        self._key = f"baton:breaker:{{{organisation}/{name}}}".encode("utf-8", "replace")
+        self._key = f"{{baton}}:breaker:{{{organisation}/{name}}}".encode("utf-8", "replace")
         self._limits = limits
-        self.snapshot = Snapshot(0.0, State(), [], local=True)
-        """What was read last."""
+        self.snapshot = Snapshot(0.0, State(), [], local=True)  # what was read last
 
     async def count(self, *, slow: bool, failed: bool) -> Snapshot:
-        """Count a call, and read what is known, in one trip to Redis."""
+        """Count a call, and read the state, in one trip to Redis."""
         try:
             self.snapshot = await self._trip(1, int(slow), int(failed))
         except RedisUnavailable:
@@ -54,7 +53,7 @@ class BreakerStore:
         return self.snapshot
 
     async def read(self) -> Snapshot:
-        """Read what other processes know."""
+        """Read other processes' state."""
         try:
             self.snapshot = await self._trip(0, 0, 0)
         except RedisUnavailable:
@@ -62,9 +61,9 @@ class BreakerStore:
         return self.snapshot
 
     async def swap(self, before: Snapshot, new: State) -> bool:
-        """Store a state in place of the one that was read; a change of phase empties the counts.
+        """Replace the state read before. A change of phase empties the counts.
 
-        Returns False, and stores nothing, if the state is no longer the one that was read.
+        Returns False, and stores nothing, if the stored state has changed.
         """
         raw = msgspec.json.encode(new)
         empty = new.phase != before.state.phase
@@ -75,13 +74,13 @@ class BreakerStore:
         except RedisUnavailable:
             if self.snapshot.state != before.state:
                 return False
-            # `raw` stays what Redis has, or the first swap after Redis is back would compare with what it never had.
+            # `raw` stays Redis's state, or the first swap after an outage would compare with a state Redis never had.
             local, raw = True, before.raw
         self.snapshot = Snapshot(before.now, new, [] if empty else self.snapshot.buckets, local, raw)
         return True
 
     async def forget(self) -> None:
-        """Start anew: closed, nothing counted."""
+        """Restart: closed, nothing counted."""
         self.snapshot = Snapshot(time.time(), State(), [], local=self.snapshot.local)
         with contextlib.suppress(RedisUnavailable):
             await self._redis.call(b"DEL", self._key)
@@ -93,5 +92,5 @@ class BreakerStore:
         try:
             state = _STATE.decode(raw) if raw else State()
             return Snapshot(float(now), state, _BUCKETS.decode(buckets), local=False, raw=raw)
-        except msgspec.MsgspecError:  # written by another version of Baton: begin anew rather than fail
+        except msgspec.MsgspecError:  # written by another version of Baton: restart rather than fail
             return Snapshot(float(now), State(), [], local=False, raw=raw)

@@ -1,6 +1,6 @@
-"""All breakers of the services that routing asks: kept fresh, shown, and set by people.
+"""All breakers of the services used by routing: refreshed, listed, and set by people.
 
-What is counted is shared through Redis; what people set is stored in SQL, so that it outlives Redis.
+Counts are shared through Redis; people's settings are stored in SQL, so that they outlive Redis.
 """
 
 import asyncio
@@ -10,32 +10,34 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import organisation_settings
+from baton.kernel.changes import write
 from baton.kernel.changes.announce import Changes
+from baton.kernel.http.features import of
 from baton.kernel.redis.client import Redis
-from baton.people.permissions import require
-from baton.records.pipeline.counters import Counters
-from baton.route.llm.agreement import DAYS, Agreement
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import ADMIN
+from baton.people.users import require
+from baton.records.pipeline.recorder import Counters
 from baton.route.llm.breaker import Breaker, BreakerStatus, ManualSetting, ManualState, Probe
 from baton.route.llm.breaker_rules import Limits
 from baton.route.llm.breaker_store import BreakerStore
+from baton.route.llm.client import DAYS, Agreement
+from baton.rules.call.call import Principal
 
 log = logging.getLogger(__name__)
 
 KIND = "breakers"
-REFRESH_S = 1.0
-"""How often a process reads what the others know, and whether it is time to probe, in seconds."""
-AGREEMENT_S = 60.0
-"""How often a process counts what people said, in seconds."""
-TIERS = frozenset({"model", "node"})
-"""The breakers whose service chooses agents, named as the tiers of routing."""
+REFRESH_S = 1.0  # how often a process reads what the others know, and whether it is time to probe, in seconds
+AGREEMENT_S = 60.0  # how often a process counts what people said, in seconds
+TIERS = frozenset({"model", "node"})  # the breakers whose service chooses agents, named as the tiers of routing
 CountAgreement = Callable[[Database, str, str, datetime], Awaitable[Agreement]]
 """Counts people's feedback on the routes of an organisation that a tier decided, since a moment.
 
@@ -67,15 +69,15 @@ class Breakers:
         changes.on(KIND, self.load)
 
     def make(self, name: str, limits: Limits, probe: Probe) -> Breaker:
-        """Make the breaker of a service; people's feedback counts for one that has the name of a routing tier."""
+        """Create a service's breaker. People's feedback counts for one named after a routing tier."""
         store = BreakerStore(self._redis, self._organisation, name, limits)
         made = self._known[name] = Breaker(name, store, limits, probe, self._counters)
         return made
 
     async def load(self) -> None:
-        """Read from SQL what people have set; a reset since the last time starts a breaker anew. Raise DatabaseUnavailable."""
+        """Read people's settings from SQL. A new reset restarts a breaker. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
-            value, _ = await organisation_settings.get(self._database, self._organisation, KIND)
+            value, _ = await write.get(self._database, self._organisation, KIND)
             settings = msgspec.convert(value, dict[str, ManualSetting])
             for name, breaker in self._known.items():
                 setting = settings.get(name, ManualSetting())
@@ -86,7 +88,7 @@ class Breakers:
         self._loaded = True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Keep all breakers fresh until told to stop. Each has tasks of its own: a slow probe must not delay the others."""
+        """Keep all breakers fresh until `stop` is set. Each has its own tasks: a slow probe must not delay the others."""
         tasks = [asyncio.create_task(_repeat(one.refresh, one.name, REFRESH_S)) for one in self._known.values()]
         tasks += [
             asyncio.create_task(_repeat(partial(self.count_agreement, one), one.name, AGREEMENT_S))
@@ -101,7 +103,7 @@ class Breakers:
             await breaker.settle()
 
     async def count_agreement(self, breaker: Breaker) -> None:
-        """Count what people said of a tier's choices since its last reset. Raise DatabaseUnavailable."""
+        """Count people's feedback on a tier's choices since its last reset. Raise DatabaseUnavailable."""
         recent = datetime.now(UTC) - timedelta(days=DAYS)
         since = max(recent, datetime.fromtimestamp(breaker.manual.reset_at, UTC))
         before = breaker.agreement
@@ -110,7 +112,7 @@ class Breakers:
             how = "is held back" if found.holds_back else "is asked again"
             log.warning("`%s` %s: people call %d of %d choices right", breaker.name, how, found.right, found.judged)
 
-    def find(self, principal: Principal) -> list[BreakerStatus]:
+    def list_breakers(self, principal: Principal) -> list[BreakerStatus]:
         """List all breakers. Raise Forbidden if the role may not see them."""
         require(principal, "breakers.read")
         return self.statuses()
@@ -122,12 +124,12 @@ class Breakers:
     async def set(
         self, principal: Principal, name: str, action: Literal["open", "close", "reset"], reason: str
     ) -> BreakerStatus:
-        """Hold a breaker open or closed until further notice, or leave it to fresh counts again.
+        """Hold a breaker open or closed until further notice, or return it to fresh counts.
 
         Raises:
             Forbidden: If the role may not set breakers.
-            NotFound: If there is no such breaker.
-            StoreUnavailable: If the database is away; nothing was changed.
+            NotFound: If the breaker is unknown.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "breakers.write")
         breaker = self._known.get(name)
@@ -138,12 +140,12 @@ class Breakers:
                 f"there is no breaker `{name}`" + (f"; did you mean `{near[0]}`?" if near else f"; there are: {known}")
             )
         async with self._changes.write(KIND, principal, f"breaker.{action}") as change:
-            value, version = await organisation_settings.get_with(change.connection, self._organisation, KIND)
+            value, version = await write.get_with(change.connection, self._organisation, KIND)
             settings = msgspec.convert(value, dict[str, ManualSetting])
             before = settings.get(name, ManualSetting())
             after = _after(before, action)
             value = msgspec.to_builtins(settings | {name: after})
-            await organisation_settings.put(change.connection, self._organisation, KIND, value, version + 1)
+            await write.put(change.connection, self._organisation, KIND, value, version + 1)
             await change.audit(
                 name, before=msgspec.to_builtins(before), after=msgspec.to_builtins(after), reason=reason
             )
@@ -152,7 +154,6 @@ class Breakers:
 
 
 def _after(before: ManualSetting, action: Literal["open", "close", "reset"]) -> ManualSetting:
-    """Return the setting after a person's action."""
     held: dict[str, ManualState] = {"open": "open", "close": "closed", "reset": ""}
     return ManualSetting(
         held=held[action],
@@ -166,7 +167,98 @@ async def _repeat(work: Callable[[], Awaitable[None]], name: str, pause_s: float
         try:
             await work()
         except DatabaseUnavailable:
-            log.debug("breaker `%s` was not refreshed: the database is away", name)
+            log.debug("breaker `%s` was not refreshed: the database is unavailable", name)
         except Exception:
             log.exception("breaker `%s` was not refreshed", name)
         await asyncio.sleep(pause_s)
+
+
+# `/breakers`: the breakers of routing's services; people may hold them open or closed.
+
+router = APIRouter(prefix="/breakers", tags=["breakers"])
+BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
+
+
+class BreakerModel(BaseModel):
+    """A breaker, with its counts since its last change."""
+
+    name: str
+    allows: bool  # whether the service is asked now
+    state: Literal["closed", "open", "half_open"]
+    held: Literal["", "open", "closed"]  # what a person has set; empty leaves it to the counts
+    since: datetime | None = None
+    open_until: datetime | None = None  # when it is probed next
+    cause: str
+    calls: int
+    slow: int
+    failed: int
+    slow_ms: float  # a call that takes longer counts as slow, in milliseconds
+    local: bool  # true while Redis is unavailable: this server alone knows it so
+    judged: int
+    """Choices of the last three days that people have judged; from twenty on, fewer than 60 % right hold it back."""
+    right: int  # of these, the choices that people called right
+
+    @classmethod
+    def build(cls, status: BreakerStatus) -> "BreakerModel":
+        """Show a breaker as the API does."""
+        state = status.state
+        return cls(
+            name=status.name,
+            allows=status.allows,
+            state=status.held or state.phase,
+            held=status.held,
+            since=_moment(state.since),
+            open_until=_moment(state.until) if state.phase == "open" else None,
+            cause=state.cause,
+            calls=status.calls,
+            slow=status.slow,
+            failed=status.failed,
+            slow_ms=status.limits.slow_ms,
+            local=status.local,
+            judged=status.agreement.judged,
+            right=status.agreement.right,
+        )
+
+
+class BreakersModel(BaseModel):
+    """All breakers; none if routing uses no service."""
+
+    items: list[BreakerModel]
+
+
+class BreakerBody(BaseModel):
+    """Why, for the audit log."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"reason": "the model is down for maintenance"}]}
+    )
+
+    reason: str = Field("", max_length=1_000)
+
+
+@router.get("", operation_id="list_breakers", response_model_exclude_none=True)
+async def list_breakers(caller: CallerOf, breakers: BreakersOf) -> BreakersModel:
+    """List the breakers of the configured model, routing node and local models."""
+    return BreakersModel(items=[BreakerModel.build(one) for one in breakers.list_breakers(caller.principal)])
+
+
+@router.post("/{name}/open", operation_id="open_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+async def open_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
+    """Hold a breaker open: its service is not asked until it is closed or reset."""
+    return BreakerModel.build(await breakers.set(caller.principal, name, "open", body.reason))
+
+
+@router.post("/{name}/close", operation_id="close_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+async def close_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
+    """Hold a breaker closed: its service is asked however slow it is, until it is opened or reset."""
+    return BreakerModel.build(await breakers.set(caller.principal, name, "close", body.reason))
+
+
+@router.post("/{name}/reset", operation_id="reset_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+async def reset_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
+    """Close a breaker, clear its counts, and let them control it again."""
+    return BreakerModel.build(await breakers.set(caller.principal, name, "reset", body.reason))
+
+
+def _moment(seconds: float) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None

@@ -1,8 +1,8 @@
-"""A client of services that speak OpenAI's chat protocol: vLLM, Ollama, llama.cpp, a gateway.
+"""A client of services with OpenAI's chat protocol: vLLM, Ollama, llama.cpp, a gateway.
 
-Every answer is bounded, in bytes and in time. A call that is cancelled or takes too long closes its connection. Answers
-are streamed, because some services notice a closed connection only when they write, and would go on working. The key is
-in no log line and no error.
+Every answer is bounded, in bytes and in time. A cancelled or late call closes its connection. Answers are streamed,
+because some services notice a closed connection only when they write, and would continue working. The key is in no log
+line and no error.
 """
 
 import asyncio
@@ -13,21 +13,19 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 import msgspec
 
-from baton.kernel.http.guards.outbound_tls import outbound_tls
+from baton.kernel.http.guards.outbound_guard import outbound_tls
 
-MOST_BYTES = 2 * 1024 * 1024
-"""Bytes of an answer, which may have one event for each token; a longer one is refused."""
-MOST_CONNECTIONS = 32
-"""Calls at once; more wait for their turn within their own time."""
+MOST_BYTES = 2 * 1024 * 1024  # bytes of an answer, which may have one event for each token; a longer one is refused
+MOST_CONNECTIONS = 32  # calls at once; more wait for their turn within their own time
 Failure = Literal["timeout", "unreachable", "refused", "garbage", "too_large"]
 """In this order: no answer in time; no connection; an HTTP error; an answer that makes no sense; one that is too long."""
 
-for _name in ("httpx2", "httpcore2"):  # they log each call's URL, which may hold a password
+for _name in ("httpx2", "httpcore2"):  # they log each call's URL, possibly with a password
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class ModelFailed(Exception):
-    """A call gave nothing that can be used. `status` is HTTP's, 0 if there was no answer."""
+    """A call gave no usable result. `status` is HTTP's, 0 if there was no answer."""
 
     def __init__(self, kind: Failure, detail: str, status: int = 0) -> None:
         super().__init__(detail)
@@ -36,7 +34,7 @@ class ModelFailed(Exception):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a model is: the base of its API (`http://localhost:8000/v1`), its name there, and the key, never shown."""
+    """A model's location: the base of its API (`http://localhost:8000/v1`), its name there, and the secret key."""
 
     url: str
     model: str = ""
@@ -53,7 +51,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What the model wrote, and what it calls itself; neither may be trusted."""
+    """The model's output, and its own name for itself; both are untrusted."""
 
     text: str
     model: str
@@ -83,7 +81,8 @@ _DONE = b"data: [DONE]"
 class ModelClient:
     """One connection pool for all endpoints.
 
-    It takes no proxy and no key from the environment and follows no redirect: prompts go where an operator has said.
+    It takes no proxy and no key from the environment and follows no redirect: prompts go only to the configured
+    service.
     """
 
     def __init__(self) -> None:
@@ -113,7 +112,7 @@ class ModelClient:
         """Ask the model for an answer.
 
         Raises:
-            ModelFailed: If nothing came that can be used.
+            ModelFailed: If there is no usable answer.
         """
         body: dict[str, Any] = {
             "messages": messages,
@@ -138,15 +137,15 @@ class ModelClient:
         """Post JSON and return the body of a successful answer.
 
         Raises:
-            ModelFailed: If nothing came that can be used.
+            ModelFailed: If there is no usable answer.
         """
         return await self._bounded("POST", url, key, timeout_s, msgspec.json.encode(body))
 
     async def alive(self, endpoint: Endpoint, timeout_s: float) -> None:
-        """Ask for the list of models, which costs the service nothing; a service without that list is alive as well.
+        """Request the list of models, at no cost to the service. A service without that list is alive as well.
 
         Raises:
-            ModelFailed: If the service is not there, or refuses the key.
+            ModelFailed: If the service is unreachable, or refuses the key.
         """
         try:
             await self._bounded("GET", f"{endpoint.url.rstrip('/')}/models", endpoint.key, timeout_s, None)
@@ -187,8 +186,8 @@ class ModelClient:
 
 
 def _reply(found: bytes) -> Reply:
-    """Read an answer that came in server-sent events, or in one piece from a service that does not stream."""
-    # Some services ignore `stream` and send one object; the first character tells.
+    """Read an answer in server-sent events, or in one piece from a service without streaming."""
+    # Some services ignore `stream` and send one object, as seen by the first character.
     if found.lstrip()[:1] == b"{":
         pieces = [found]
     else:
@@ -203,3 +202,23 @@ def _reply(found: bytes) -> Reply:
             said = one.message or one.delta
             texts.append((said.content if said else None) or "")
     return Reply("".join(texts), model)
+
+
+# Whether people agree with a model's or a node's choices often enough to keep it.
+
+DAYS = 3
+"""How far back people's feedback counts, in days: a tier that is held back is tried again when its bad days are over."""
+LEAST = 20  # choices that people must have judged before the tier is
+LEAST_SHARE = 0.6  # least share of a tier's choices that people must call right
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How many choices people have judged, and how many of these they called right."""
+
+    judged: int = 0
+    right: int = 0
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether people disagree too often for the tier to be asked."""
+        return self.judged >= LEAST and self.right / self.judged < LEAST_SHARE

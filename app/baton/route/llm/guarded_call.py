@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 
 async def guarded(breaker: Breaker, work: Awaitable[Answer]) -> Answer | None:
-    """Await a call and count it; return None if it failed. A call that its caller gives up is not counted."""
+    """Await a call and count it. Return None if it failed. A call abandoned by its caller is not counted."""
     started = time.perf_counter()
     try:
         answer = await work
@@ -31,7 +31,7 @@ async def guarded(breaker: Breaker, work: Awaitable[Answer]) -> Answer | None:
 
 
 async def timed(work: Awaitable[object]) -> float | None:
-    """Await a probe; return the milliseconds that it took, None if it failed."""
+    """Await a probe. Return its duration in milliseconds, None if it failed."""
     started = time.perf_counter()
     try:
         await work

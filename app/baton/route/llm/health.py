@@ -1,23 +1,19 @@
-"""Whether a model's service is there, checked in the background so that no prompt waits for the answer."""
+"""Checks a model's service in the background, so that no prompt waits for the result."""
 
-import asyncio
 import logging
 from datetime import UTC, datetime
 
 import msgspec
 
-from baton.kernel.base.pause import pause
 from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
 
 log = logging.getLogger(__name__)
 
-PERIOD_S = 5.0
-"""How often the service is checked, in seconds."""
 TIMEOUT_S = 2.0
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last check found; `up` is None before the first."""
+    """The model used by routing for unclear prompts, as of this server's last check; `up` is None before the first."""
 
     url: str
     model: str
@@ -48,9 +44,3 @@ class ModelHealth:
                 "the model at %s is %s", self._endpoint.shown, "there" if up else f"not there: {detail}",
             )  # fmt: skip
         self.status = msgspec.structs.replace(self.status, up=up, detail=detail, checked_at=datetime.now(UTC))
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Check every few seconds until told to stop."""
-        while not stop.is_set():
-            await self.check()
-            await pause(stop, PERIOD_S)

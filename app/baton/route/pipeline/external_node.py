@@ -1,4 +1,4 @@
-"""The tier `node`: an external routing node, by its URL. It may only choose among the agents that it was asked about.
+"""The tier `node`: an external routing node, by its URL. It may only choose among the given agents.
 
 The node is posted `{"prompt", "session_id", "project", "roster", "agents": [{"name", "description"}]}` and answers
 `{"selected_agent": name or "", "confidence": 0 to 1}`; the prompt comes without its secrets.
@@ -8,16 +8,15 @@ from typing import Annotated, Any
 
 import msgspec
 
-from baton.engine.routing.candidates import Candidate
-from baton.engine.text.masking import WINDOW, mask
+from baton.lib.router.agents import Candidate
+from baton.lib.text.masking import WINDOW, mask
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import ModelClient, ModelFailed
 from baton.route.llm.guarded_call import guarded, timed
 from baton.route.pipeline.stage import Choice
 from baton.route.prompt import Prompt
 
-NAME = "node"
-"""The name of its breaker."""
+NAME = "node"  # the name of its breaker
 _SAMPLE = ({"name": "tester", "description": "writes and repairs tests"},)
 
 
@@ -42,7 +41,7 @@ class NodeClient:
         """Ask the node to choose an agent.
 
         Raises:
-            ModelFailed: If there is no answer, or it names an agent that was not asked about.
+            ModelFailed: If there is no answer, or it names an agent outside the given ones.
         """
         found = await self._client.post(self._url, body, self._key, self._timeout_s)
         try:
@@ -51,10 +50,10 @@ class NodeClient:
             raise ModelFailed("garbage", "its answer is not that of a routing node") from None
         if answer.selected_agent and all(answer.selected_agent != agent["name"] for agent in body["agents"]):
             raise ModelFailed("garbage", "it names an agent that it was not asked about")
-        return Choice(agent=answer.selected_agent, confidence=answer.confidence)
+        return Choice(agent=answer.selected_agent)
 
     async def probe(self) -> float | None:
-        """Ask about a sample; return the milliseconds that it took, None if it failed."""
+        """Send a sample. Return the duration in milliseconds, None if it failed."""
         body = {
             "prompt": "Write tests for the parser",
             "session_id": "",

@@ -1,48 +1,48 @@
 """Local answers: a small model answers a prompt in the agent's place if it passes five gates.
 
-The gates, in order: flag, classification, endpoint, call, quality. Ahead of the classification two signals (pictures; files,
-tools and whatever else the prompt does not show) keep away what a text-only model could only invent. A prompt that fails
-at one is the agent's, as if there were no local model. The public API calls this delegation (`/delegation`,
-`delegated`), after seed 004.
+The gates, in order: flag, classification, endpoint, call, quality. Before the classification, two signals (pictures;
+files, tools and anything else missing from the prompt) reject prompts a text-only model would have to invent answers
+for. A prompt failing one gate is the agent's, as if there were no local model. The public API calls this delegation
+(`/delegation`, `delegated`).
 """
 
 import logging
 from collections.abc import Mapping
-from time import perf_counter
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.engine.routing.local_answers import (
+from baton.lib.router.local_answers import (
     LONGEST_PROMPT,
+    AnswerQuality,
     Classification,
     Intent,
-    Quality,
     answer_text,
     classify,
     judge,
     savings,
 )
-from baton.engine.routing.prompts import workflow_kind
-from baton.engine.text.masking import mask
-from baton.engine.text.quoting import harmless, one_line
-from baton.people.permissions import require
+from baton.lib.router.prompts import workflow_kind
+from baton.lib.text.masking import mask
+from baton.lib.text.quoting import harmless, one_line
+from baton.people.users import require
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import Endpoint, ModelClient, Reply
 from baton.route.llm.guarded_call import guarded, timed
-from baton.route.pipeline.stage import LocalAnswer, LocalAttempt, Route, StageName
+from baton.route.pipeline.stage import LocalAnswer, Route, StageName
 from baton.route.prompt import Prompt
+from baton.rules.call.call import Principal
 
 log = logging.getLogger(__name__)
 
+THRESHOLD = 0.4  # lowest confidence of the classification for asking a local model
+PRICES = (0.015, 0.001)  # US dollars for 1,000 tokens, of the agent's model and of the local one
+TOKENS: dict[str, int] = {"document": 800, "test": 600, "research": 400}
+"""Estimated tokens that an answer saves, by intent."""
 MAX_TOKENS = 2_048
 TEMPERATURE = 0.3
-LONGEST_SHOWN = 16_000
-"""Characters of an answer that are kept where it is shown to the person."""
-LONGEST_CONTEXT = 6_000
-"""Characters of an answer that are kept in the context, which takes it whole or not at all."""
-SLACK_S = 1.0
-"""What the stage may take beside the call, in seconds."""
+LONGEST_SHOWN = 16_000  # characters of an answer that are kept where it is shown to the person
+LONGEST_CONTEXT = 6_000  # characters of an answer that are kept in the context, which takes it whole or not at all
+SLACK_S = 1.0  # what the stage may take beside the call, in seconds
 _SYSTEM: dict[Intent, str] = {
     "document": "You write documentation for developers. Write docstrings with their arguments and what they return.",
     "test": "You write tests for developers: complete test functions with assertions, in the language of the request.",
@@ -51,24 +51,17 @@ _SYSTEM: dict[Intent, str] = {
 
 
 class LocalModel(msgspec.Struct, frozen=True):
-    """Where an intent's prompts go, behind which breaker."""
+    """The endpoint for an intent's prompts, and its breaker."""
 
     endpoint: Endpoint
     breaker: Breaker
 
 
 class LocalAnswerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator has set.
-
-    `prices` are US dollars for 1,000 tokens, of the agent's model and of the local one; `tokens` is how many an answer
-    saves, by intent. With `bypass` the answer goes to the person instead of into the agent's context.
-    """
+    """The operator's settings. With `bypass` the answer goes to the person instead of into the agent's context."""
 
     on: bool
-    threshold: float
     timeout_s: float
-    prices: tuple[float, float]
-    tokens: Mapping[Intent, int]
     bypass: bool
 
 
@@ -84,11 +77,11 @@ class LocalAnswers:
         self.budget_s = settings.timeout_s + SLACK_S
 
     def classify(self, principal: Principal, prompt: str) -> Classification:
-        """Return what a prompt wants, and whether a local model would be asked. Raise Forbidden."""
+        """Return a prompt's intent, and whether a local model would be asked. Raise Forbidden."""
         require(principal, "delegation.try")
         return self._classified(prompt)
 
-    def judge(self, principal: Principal, intent: Intent, answer: str) -> Quality:
+    def judge(self, principal: Principal, intent: Intent, answer: str) -> AnswerQuality:
         """Return whether an answer would pass the quality gate. Raise Forbidden."""
         require(principal, "delegation.try")
         return judge(intent, answer)
@@ -103,37 +96,23 @@ class LocalAnswers:
         model = self._models.get(wanted.intent)
         if model is None:
             return
-        reply, started = None, perf_counter()
+        reply = None
         if model.breaker.allows:
             reply = await guarded(model.breaker, self.ask(model.endpoint, wanted.intent, prompt.text))
         if reply is None:
             route.degraded.append(self.name)
-            route.local_attempt = self._attempt(wanted, model, started, Quality(passed=False, reason="no answer"))
             return
         quality = judge(wanted.intent, reply.text)
-        route.local_attempt = self._attempt(wanted, model, started, quality)
         if not quality.passed:
             log.info("a local answer (%s) was not good enough: %s", wanted.intent, quality.reason)
             return
         route.local_answer = self._answer(wanted, model.endpoint.model or reply.model, reply.text)
 
-    def _attempt(self, wanted: Classification, model: LocalModel, started: float, quality: Quality) -> LocalAttempt:
-        saved = savings(self._settings.tokens.get(wanted.intent, 0), self._settings.prices) if quality.passed else 0.0
-        return LocalAttempt(
-            intent=wanted.intent,
-            model=model.endpoint.model,
-            confidence=wanted.confidence,
-            latency_ms=round((perf_counter() - started) * 1000, 3),
-            passed=quality.passed,
-            reason=quality.reason,
-            savings=saved,
-        )
-
     async def ask(self, endpoint: Endpoint, intent: Intent, prompt: str) -> Reply:
-        """Ask a model to answer a prompt, which is cut to length and sent without secrets.
+        """Ask a model to answer a prompt, cut to length and without secrets.
 
         Raises:
-            ModelFailed: If nothing came that can be used.
+            ModelFailed: If there is no usable answer.
         """
         messages = [
             {"role": "system", "content": _SYSTEM[intent]},
@@ -144,14 +123,12 @@ class LocalAnswers:
         )
 
     def _classified(self, prompt: str, *, workflow: bool = False) -> Classification:
-        return classify(
-            prompt, self._settings.threshold, workflow=workflow or workflow_kind(prompt[:LONGEST_PROMPT]) != ""
-        )
+        return classify(prompt, THRESHOLD, workflow=workflow or workflow_kind(prompt[:LONGEST_PROMPT]) != "")
 
     def _answer(self, wanted: Classification, model: str, text: str) -> LocalAnswer:
         shown = one_line(model, 100) or "local model"
         clean = harmless(text, LONGEST_SHOWN if self._settings.bypass else LONGEST_CONTEXT)
-        saved = savings(self._settings.tokens.get(wanted.intent, 0), self._settings.prices)
+        saved = savings(TOKENS.get(wanted.intent, 0), PRICES)
         return LocalAnswer(
             model=shown,
             intent=wanted.intent,
@@ -164,6 +141,6 @@ class LocalAnswers:
 
 
 async def probe(client: ModelClient, endpoint: Endpoint, timeout_s: float) -> float | None:
-    """Ask a model for a short answer; return the milliseconds that it took, None if it failed."""
+    """Ask a model for a short answer. Return the duration in milliseconds, None if it failed."""
     question = [{"role": "user", "content": "Say: ok"}]
     return await timed(client.chat(endpoint, question, timeout_s=timeout_s, max_tokens=4))

@@ -1,4 +1,4 @@
-"""`/delegation`: the gates of local answers that need no model, each alone."""
+"""`/delegation`: the gates of local answers without a model, each alone."""
 
 from typing import Annotated, Literal
 
@@ -6,6 +6,8 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import Shown
+from baton.lib.router.local_answers import Classification
 from baton.people.callers import CallerOf
 from baton.route.pipeline.models import Models
 
@@ -26,15 +28,6 @@ class ClassifyBody(BaseModel):
     prompt: str = Field(max_length=1_000_000)
 
 
-class ClassificationModel(BaseModel):
-    """What a prompt wants, and whether a local model may answer it."""
-
-    intent: Literal["document", "test", "research", "implement", "debug", "refactor", "run", "unknown"]
-    confidence: float = Field(ge=0, le=1)
-    delegatable: bool
-    reason: str
-
-
 class QualityBody(BaseModel):
     """A local model's answer to a prompt of this intent."""
 
@@ -52,14 +45,13 @@ class QualityModel(BaseModel):
 
 
 @router.post("/classify", operation_id="classify_prompt")
-async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody) -> ClassificationModel:
-    """Show what kind of task a prompt is, and whether a local model would be asked to answer it."""
-    found = models.local_answers.classify(caller.principal, body.prompt)
-    return ClassificationModel.model_validate(found, from_attributes=True)
+async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody) -> Shown[Classification]:
+    """Show a prompt's kind of task, and whether a local model would be asked to answer it."""
+    return models.local_answers.classify(caller.principal, body.prompt)
 
 
 @router.post("/quality-gate", operation_id="judge_answer")
 async def judge_answer(caller: CallerOf, models: ModelsOf, body: QualityBody) -> QualityModel:
-    """Judge an answer by its length, by a refusal at its beginning, and by what an answer of its intent must hold."""
+    """Judge an answer by its length, a refusal at its start, and the required content for its intent."""
     found = models.local_answers.judge(caller.principal, body.intent, body.answer)
     return QualityModel.model_validate(found, from_attributes=True)

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from baton.engine.routing.candidates import Candidate
-from baton.engine.routing.model_choice import messages, names, read, response_format, unsure
+from baton.lib.router.agents import Candidate
+from baton.lib.router.model_choice import messages, names, read, response_format, unsure
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
 from baton.route.llm.guarded_call import guarded, timed
@@ -11,21 +11,17 @@ from baton.route.llm.health import ModelHealth
 from baton.route.pipeline.stage import Choice
 from baton.route.prompt import Prompt
 
-NAME = "model"
-"""The name of its breaker."""
-MAX_TOKENS = 64
-"""Enough for any name."""
-_UNKNOWN_FORMAT = frozenset({400, 415, 422})
-"""How services answer that do not know `response_format`."""
+NAME = "model"  # the name of its breaker
+MAX_TOKENS = 64  # enough for any name
+_UNKNOWN_FORMAT = frozenset({400, 415, 422})  # how services answer that do not know `response_format`
 _SAMPLE = (
     Candidate(name="documenter", score=0.3, why="", description="writes documentation and docstrings"),
     Candidate(name="tester", score=0.3, why="", description="writes and repairs tests"),
-)
-"""What a probe asks about: about as long as a short question of a real prompt."""
+)  # what a probe asks about: about as long as a short question of a real prompt
 
 
 class ChoiceClient:
-    """Asks one endpoint, which is held to the candidates by a JSON schema as long as it takes one."""
+    """Asks one endpoint, limited to the candidates by a JSON schema as long as it supports one."""
 
     def __init__(self, client: ModelClient, endpoint: Endpoint, timeout_s: float) -> None:
         self._client = client
@@ -34,7 +30,7 @@ class ChoiceClient:
         self._constrained = True
 
     async def ask(self, prompt: str, candidates: tuple[Candidate, ...]) -> str:
-        """Return the name that was chosen, "" for none of them.
+        """Return the chosen name, "" for none of them.
 
         Raises:
             ModelFailed: If there is no answer, or it names none of the candidates.
@@ -47,8 +43,8 @@ class ChoiceClient:
         except ModelFailed as error:
             if error.status not in _UNKNOWN_FORMAT or not self._constrained:
                 raise
-            # Ask again without the schema, in the time that is left. Only if that works does the schema stay off: a
-            # service that refuses both has another reason.
+            # Retry without the schema in the remaining time. Only a success keeps the schema off: a service refusing
+            # both has another reason.
             self._constrained = False
             try:
                 text = await self._answer(question, allowed, until)
@@ -61,7 +57,7 @@ class ChoiceClient:
         return said
 
     async def probe(self) -> float | None:
-        """Ask about a sample; return the milliseconds that it took, None if it failed."""
+        """Send a sample. Return the duration in milliseconds, None if it failed."""
         return await timed(self.ask("Write tests for the parser", _SAMPLE))
 
     async def _answer(self, question: list[dict[str, str]], allowed: tuple[str, ...], until: float) -> str:

@@ -1,13 +1,10 @@
-"""What routing may ask, built from the settings: the node, the model, the local models, each behind its breaker."""
+"""The services for routing, built from the settings: the node, the model, the local models, each with its breaker."""
 
 import asyncio
 
-import msgspec
-
 from baton.context.enrichment.summarization import MODEL_S
-from baton.engine.routing.local_answers import Intent
 from baton.kernel.base.settings import Settings
-from baton.route.llm.breaker import Breaker
+from baton.lib.router.local_answers import Intent
 from baton.route.llm.breaker_rules import Limits
 from baton.route.llm.breakers import Breakers
 from baton.route.llm.client import Endpoint, ModelClient
@@ -26,18 +23,12 @@ LOCAL = "local"
 
 
 class Models:
-    """What is switched on and configured; `node`, `model` and `summary` are None if they are not."""
+    """The configured and enabled services; `node`, `model` and `summary` are None if they are not."""
 
     def __init__(self, settings: Settings, breakers: Breakers) -> None:
         self._client = ModelClient()
         self._breakers = breakers
-        self._limits = Limits(
-            slow_ms=settings.breaker_slow_ms,
-            window=settings.breaker_window,
-            least=settings.breaker_least,
-            open_s=settings.breaker_open_s,
-            wilson=settings.breaker_wilson,
-        )
+        self._limits = Limits(slow_ms=settings.breaker_slow_ms)
         self._health: ModelHealth | None = None
         self.model = self._model(settings)
         self.node = self._node(settings)
@@ -53,10 +44,10 @@ class Models:
         """Close all connections."""
         await self._client.close()
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep the model's health fresh until told to stop."""
+    async def check(self, _stop: asyncio.Event) -> None:
+        """Check the model."""
         if self._health is not None:
-            await self._health.run(stop)
+            await self._health.check()
 
     def _model(self, settings: Settings) -> ModelTier | None:
         if not settings.llm_routing_on:
@@ -70,7 +61,7 @@ class Models:
         if not (settings.enrichment_on and settings.model_url):
             return None
         endpoint = _endpoint(settings)
-        limits = msgspec.structs.replace(self._limits, slow_ms=MODEL_S * 1000)
+        limits = Limits(slow_ms=MODEL_S * 1000)
         breaker = self._breakers.make(SUMMARY, limits, lambda: summary_probe(self._client, endpoint))
         return ShorterLines(self._client, endpoint, breaker)
 
@@ -84,10 +75,7 @@ class Models:
     def _local_answers(self, settings: Settings) -> LocalAnswers:
         answers = LocalAnswerSettings(
             on=settings.local_delegation_on,
-            threshold=settings.local_delegation_confidence,
             timeout_s=settings.local_delegation_timeout_s,
-            prices=settings.local_delegation_prices,
-            tokens=dict[Intent, int](settings.local_delegation_tokens.items()),
             bypass=settings.local_delegation_as == "answer",
         )
         return LocalAnswers(self._client, answers, self._local_models(settings) if answers.on else {})
@@ -109,18 +97,10 @@ class Models:
         return {"document": one, "test": one, "research": one}
 
     def _local_model(self, name: str, endpoint: Endpoint, timeout_s: float) -> LocalModel:
-        """Return a model whose calls count as slow only if they time out: an answer takes seconds anyway."""
-        limits = Limits(
-            slow_ms=timeout_s * 1000,
-            window=self._limits.window,
-            least=self._limits.least,
-            open_s=self._limits.open_s,
-            wilson=self._limits.wilson,
-        )
-        return LocalModel(endpoint, self._guard(name, limits, endpoint, timeout_s))
-
-    def _guard(self, name: str, limits: Limits, endpoint: Endpoint, timeout_s: float) -> Breaker:
-        return self._breakers.make(name, limits, lambda: probe(self._client, endpoint, timeout_s))
+        """Return a local model. Only timeouts count as slow, because an answer takes seconds anyway."""
+        limits = Limits(slow_ms=timeout_s * 1000)
+        breaker = self._breakers.make(name, limits, lambda: probe(self._client, endpoint, timeout_s))
+        return LocalModel(endpoint, breaker)
 
 
 def _endpoint(settings: Settings) -> Endpoint:

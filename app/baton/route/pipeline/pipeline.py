@@ -1,6 +1,6 @@
 """Routes a prompt: runs the stages in their order, each within its budget, and records the outcome.
 
-A stage that is late or breaks is absent and named in `degraded`; the others never wait for it longer than its budget.
+A late or failed stage is left out and named in `degraded`; the others never wait for it longer than its budget.
 """
 
 import asyncio
@@ -11,30 +11,48 @@ from collections.abc import Callable, Sequence
 from uuid_utils import uuid7
 
 from baton.clients.event import HookEvent
-from baton.context.utilization.injections import Injections
-from baton.engine.call.principal import Principal
 from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.payloads import RoutingCandidate, RoutingDecision
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
-from baton.people.permissions import require
-from baton.records.pipeline.counters import Counters
-from baton.records.pipeline.decision import RouteOutcome
-from baton.route.feedback.traces import RouteTraces, StoredTrace
-from baton.route.pipeline.route_events import emit_route
+from baton.people.users import require
+from baton.records.pipeline.recorder import Counters, RouteOutcome
+from baton.route.feedback.service import RouteTraces, StoredTrace
 from baton.route.pipeline.stage import Route, Stage
 from baton.route.prompt import Prompt
+from baton.rules.call.call import Principal
 from baton.sessions.service import Sessions
+
+# The event of a routed prompt.
+
+
+def emit_route(events: Emitter, principal: Principal, session_id: str, route: Route) -> None:
+    """Emit how a prompt was routed."""
+    if route.passed:
+        return
+    decided = RoutingDecision(
+        session_id=session_id,
+        correlation_id=route.id,
+        route_id=route.id,
+        selected_agent=route.selected_agent,
+        confidence=route.confidence,
+        method=route.tier,
+        candidates=tuple(RoutingCandidate(agent=one.name, score=one.score) for one in route.candidates),
+        latency_ms=route.timings_ms.get("select", 0.0),
+        degraded=tuple(route.degraded),
+    )
+    events.emit(principal, decided)
+
 
 log = logging.getLogger(__name__)
 
-WHOLE_S = 12.0
-"""Longest that a prompt's routing may take, in seconds: the hooks wait for 14."""
+WHOLE_S = 12.0  # longest that a prompt's routing may take, in seconds: the hooks wait for 14
 
 
 class Routing:
     """The pipeline: groups of stages one after the other, the stages of a group at the same time.
 
-    `unrouted` are the groups for prompts that are not routed.
+    `unrouted` are the groups for prompts without routing.
     """
 
     def __init__(
@@ -47,12 +65,7 @@ class Routing:
         unrouted: Sequence[Sequence[Stage]] = (),
         expected: Sequence[Callable[[Principal, str, str], None]] = (),
         events: Emitter = NO_EVENTS,
-        injections: Injections | None = None,
-        is_on: Callable[[Principal, str], bool] = lambda _principal, _source: True,
     ) -> None:
-        self.is_on = is_on
-        """Whether a source of context is on for a principal."""
-        self._injections = injections
         self._groups = groups
         self._unrouted = unrouted
         self._sessions = sessions
@@ -67,7 +80,7 @@ class Routing:
             prepare(principal, project, session_id)
 
     async def route(self, caller: Caller, event: HookEvent, prompt: Prompt) -> Route:
-        """Route a prompt and record the outcome; the prompt itself only if the team keeps prompts.
+        """Route a prompt and record the outcome. The prompt itself is recorded only if the team keeps prompts.
 
         Raises:
             BatonError: If the request is at fault: an unknown roster, or an inline one that is wrong.
@@ -81,15 +94,12 @@ class Routing:
         self._sessions.prompted(caller, event, None if route.passed else _outcome(route, elapsed_us))
         self._counters.routed(route.tier, route.degraded)
         if not caller.disabled:
-            self._note_injected(prompt, route)
-            emit_route(self._events, caller.principal, event.session_id, route, elapsed_us / 1000)
+            emit_route(self._events, caller.principal, event.session_id, route)
         return route
 
     async def beside_routing(self, prompt: Prompt) -> Route:
-        """Return what a prompt is told where prompts are not routed: what its team knows, and no agent."""
-        route = await self._run_all(self._unrouted, prompt)
-        self._note_injected(prompt, route)
-        return route
+        """Return the context of an unrouted prompt: its team's knowledge, and no agent."""
+        return await self._run_all(self._unrouted, prompt)
 
     async def answer(self, prompt: Prompt) -> Route:
         """Run the stages."""
@@ -98,28 +108,18 @@ class Routing:
     async def _run_all(self, groups: Sequence[Sequence[Stage]], prompt: Prompt) -> Route:
         route = Route(id=str(uuid7()))
         until = time.monotonic() + WHOLE_S
-        for stages in groups:
-            # A person may have switched off a stage that is a source of context.
-            group = [one for one in stages if self.is_on(prompt.principal, one.name)]
+        for group in groups:
             if len(group) == 1:
                 await _run(group[0], prompt, route, until)
             else:
                 await asyncio.gather(*(_run(stage, prompt, route, until) for stage in group))
         return route
 
-    def _note_injected(self, prompt: Prompt, route: Route) -> None:
-        """Note what was put into a person's prompt, so that its use is measured."""
-        if self._injections is not None and not prompt.agent_id:
-            self._injections.injected(prompt.principal, prompt.session_id, route.id, route.injected, prompt=prompt.text)
-
     def _keep(self, prompt: Prompt, route: Route) -> None:
-        if route.trace is None:
-            return
         principal = prompt.principal
-        trace = StoredTrace(
-            principal.user, principal.team, route.selected_agent, route.trace.agents, route.trace.features
-        )
-        self._traces.keep(principal.organisation, route.id, trace)
+        if not route.passed:
+            trace = StoredTrace(principal.user, principal.team, route.selected_agent)
+            self._traces.keep(principal.organisation, route.id, trace)
 
 
 def _outcome(route: Route, elapsed_us: int) -> RouteOutcome:

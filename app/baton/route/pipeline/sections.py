@@ -1,7 +1,7 @@
-"""The texts that tell an agent where its prompt was led: one agent when that is sure, else a shortlist to choose from.
+"""Writes the sections about a prompt's route: one agent if certain, else a shortlist to choose from.
 
-The texts are paid for with every prompt, so they are short: `LONGEST_SELECTION` and `LONGEST_SHORTLIST` characters with
-their headings. No roster can break out of them: names and descriptions are put on one line, cut and cleaned.
+Every prompt pays for these texts, so they are short: `LONGEST_SELECTION` and `LONGEST_SHORTLIST` characters with their
+headings. No roster can break out of them: names and descriptions are put on one line, cut and cleaned.
 """
 
 import re
@@ -9,25 +9,23 @@ import shlex
 from collections.abc import Sequence
 from functools import lru_cache
 
-from baton.engine.call.client_words import ClientWords, words_of
-from baton.engine.routing.candidates import Candidate
-from baton.engine.routing.index import LONGEST_SHOWN
-from baton.engine.text.quoting import one_line
+from baton.clients.registry import words_of
+from baton.clients.spec import Spec
+from baton.lib.router.agents import Candidate
+from baton.lib.router.index import LONGEST_SHOWN
+from baton.lib.text.quoting import one_line
 from baton.route.pipeline.stage import Section
 
-SURE = 0.8
-"""The confidence from which one agent is named instead of a shortlist."""
+SURE = 0.8  # the confidence from which one agent is named instead of a shortlist
 SHORTLIST = 3
-LEAST_SHOWN = 0.05
-"""The probability below which a candidate is not worth its line."""
+LEAST_SHOWN = 0.05  # the probability below which a candidate is not worth its line
 LONGEST_SELECTION, LONGEST_SHORTLIST = 200, 600
-SELECTION, CANDIDATES = 100, 80
-"""Priorities of the two sections."""
+SELECTION, CANDIDATES = 100, 80  # priorities of the two sections
 _SELECTION_HEADING, _CANDIDATES_HEADING = "Agent Selection", "Candidates"
 _AROUND_HEADING = len("## \n\n")
 _NAME = 200
 _SHORTEST_LINE = 24
-# Where a description says when to use its agent, that is what a model chooses by.
+# A model chooses by the description's part about when to use the agent, if present.
 _WHEN = re.compile(
     r"(?:\b(?:Use|MUST BE USED|Invoke|Call|Choose|Best|Ideal)\b(?: this| the)?(?: sub-?agent| agent)?(?: proactively| PROACTIVELY)?"
     r" ?(?:when|for|to|if|after|before|whenever)\b.*)"
@@ -35,15 +33,15 @@ _WHEN = re.compile(
 
 
 def selection_section(candidate: Candidate, client: str, home: str) -> Section | None:
-    """Write the section of the agent that was chosen; None where not even its name has room.
+    """Write the section of the chosen agent; None if even its name does not fit.
 
-    It has the seed's line, an imperative that names the agent (agents follow an imperative; a better description alone
-    they do not), and the command that shows its definition, by which a client works that lacks the agent.
+    Its line is an imperative naming the agent (agents follow an imperative, but not a better description alone), and
+    the command showing its definition, for a client without the agent.
 
     Args:
         candidate: The agent, with the confidence in it.
         client: The agent's client: how it starts a sub-agent depends on it.
-        home: The roster that the definition can be read from, "" for none.
+        home: The roster with the definition, "" for none.
     """
     name = _shown(candidate.name)
     head = f"Selected: {name} (confidence: {candidate.score:.2f})\n\n"
@@ -62,9 +60,9 @@ def selection_section(candidate: Candidate, client: str, home: str) -> Section |
 
 
 def shortlist_section(candidates: Sequence[Candidate], client: str, *, several: bool = False) -> Section | None:
-    """Write the section of the agents that may fit, each with when to use it; None if none is likely enough.
+    """Write the section of the likely agents, each with its use case; None if none is likely enough.
 
-    The choice, or to choose none, is the client's model's: it knows the conversation.
+    The client's model makes the choice, or chooses none: it knows the conversation.
 
     Args:
         candidates: The best first.
@@ -94,7 +92,7 @@ def shortlist_section(candidates: Sequence[Candidate], client: str, *, several: 
 
 
 def _line(candidate: Candidate, longest: int) -> str:
-    """Return a candidate's line of at most so many characters, "" where its name has no room."""
+    """Return a candidate's line within a maximum of characters, "" if its name does not fit."""
     head = f"- `{_shown(candidate.name)}` ({candidate.score:.2f})"
     if len(head) > longest:
         return ""
@@ -103,11 +101,11 @@ def _line(candidate: Candidate, longest: int) -> str:
     return f"{head}: {one_line(when, room)}" if when and room >= _SHORTEST_LINE else head
 
 
-def _agent_key(words: ClientWords) -> str:
+def _agent_key(words: Spec) -> str:
     return next((key for key, value in words.task_call[1].items() if value == "{agent}"), "")
 
 
-def _start(name: str, words: ClientWords) -> str:
+def _start(name: str, words: Spec) -> str:
     key = _agent_key(words)
     return f"call the {words.task_tool} with {key}='{name}'" if key else f"{words.task_tool} for `{name}`"
 
@@ -120,7 +118,7 @@ def _shown(name: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _when(description: str) -> str:
-    """Return what a description says of when to use its agent, else its beginning."""
+    """Return a description's part about when to use the agent, else its beginning."""
     line = one_line(description, LONGEST_SHOWN)
     found = _WHEN.search(line)
     return found[0] if found else line

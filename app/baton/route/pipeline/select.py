@@ -1,37 +1,30 @@
-"""The stage `select`: an agent that the prompt names, else the node's, else a model's if the scorer is unsure, else the scorer's.
+"""The stage `select`: the agent named by the prompt, else the node's, a model's if the scorer is unsure, or its own.
 
-Whatever a tier says counts only if it is one of the candidates.
+A tier's answer counts only if it is one of the candidates.
 """
 
 import asyncio
-from collections.abc import Callable
-from time import perf_counter
 
 import msgspec
 
-from baton.clients.inventories import DEGRADED as AGENTS
-from baton.engine.call.principal import Principal
-from baton.engine.routing.candidates import Candidate, Tier
-from baton.engine.routing.features import Weights
-from baton.engine.routing.index import AgentScore, Index, Ranking
-from baton.engine.routing.intents import parts
-from baton.engine.routing.model_choice import unsure
-from baton.engine.routing.words.text import bounded
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
+from baton.lib.router.agents import Candidate, Tier
+from baton.lib.router.features import DEFAULT
+from baton.lib.router.index import AgentScore, Index, Ranking
+from baton.lib.router.model_choice import unsure
+from baton.lib.router.prompts import parts
+from baton.machines.inventories import DEGRADED as AGENTS
 from baton.route.pipeline.sections import SURE, selection_section, shortlist_section
-from baton.route.pipeline.stage import Choice, Chooser, Intent, ModelAttempt, Route, Section, StageName, Trace
+from baton.route.pipeline.stage import Choice, Chooser, Intent, Route, Section, StageName
 from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import DEGRADED, Indexes
 
-NAMED = 0.99
-"""The confidence in an agent that the prompt names."""
-ABOUT = 0.993
-"""How likely a prompt must be about the roster at all, or nothing is said: chosen so that of a hundred prompts that are
-not, at most one gets a text."""
-TRACED = 10
-"""Agents whose features are kept for feedback: a fit needs the right one and its rivals."""
+NAMED = 0.99  # the confidence in an agent that the prompt names
+ABOUT = 0.983
+"""Minimum probability that a prompt is about the roster. Of a hundred prompts for nobody, at most one gets a text."""
+RANKED = 10  # ranked agents: the five candidates, and reserves for those that the prompt does not want
 
 
 class Select:
@@ -46,20 +39,18 @@ class Select:
         indexes: Indexes,
         *,
         threshold: float,
-        weights: Callable[[Principal], Weights],
         node: Chooser | None = None,
         model: Chooser | None = None,
     ) -> None:
         self._rosters = rosters
         self._indexes = indexes
         self._threshold = threshold
-        self._weights = weights
         self._node = node
         self._model = model
         self._turn = asyncio.Lock()
 
     async def run(self, prompt: Prompt, route: Route) -> None:
-        """Rank the agents, choose one or none, and write the sections that say so."""
+        """Rank the agents, choose one or none, and write the sections about it."""
         if route.passed:
             return
         if prompt.agents_missing:
@@ -69,8 +60,8 @@ class Select:
         if not index.names:
             route.reason = "no agent is known: nothing was pushed, and the session's client has told of none"
             return
-        ranking = await self._ranked(index, prompt.text, prompt)
-        mentioned = index.mentions.find(bounded(prompt.text))
+        ranking = await self._ranked(index, prompt.text)
+        mentioned = ranking.mentioned
         named = mentioned.asked
         candidates = candidates_of(index, [one for one in ranking.agents if one.agent not in mentioned.unwanted])
         if named is not None:
@@ -82,27 +73,23 @@ class Select:
         route.candidates, route.confidence = candidates, candidates[0].score if candidates else 0.0
         route.tier, route.selected_agent, route.reason = tier, agent, reason
         route.intents = await self._intents(index, prompt) if about else ()
-        route.trace = Trace(
-            agents=[index.names[one.agent] for one in ranking.agents],
-            features=[[*one.features, ranking.extent.agents, ranking.extent.terms] for one in ranking.agents],
-        )
         section = self._section(route, prompt.client, roster.homes.get(agent, ""), index, about=about)
         if section is not None:
             route.sections.append(section)
 
-    async def _ranked(self, index: Index, text: str, prompt: Prompt) -> Ranking:
-        """Rank the agents. One text is scored in each turn of the loop, so that many at once do not hold decisions up."""
+    async def _ranked(self, index: Index, text: str) -> Ranking:
+        """Rank the agents. Each turn of the loop scores one text, so that many do not delay decisions."""
         async with self._turn:
-            ranking = index.rank(text, self._weights(prompt.principal), TRACED)
+            ranking = index.rank(text, DEFAULT, RANKED)
             await asyncio.sleep(0)
         return ranking
 
     async def _intents(self, index: Index, prompt: Prompt) -> tuple[Intent, ...]:
-        """Return the parts of a prompt that are for different agents, in their order; none if all are for one."""
+        """Return the parts of a prompt for different agents, in order; none if all are for one."""
         found: dict[str, Intent] = {}
         for text in parts(prompt.text):
-            best = (await self._ranked(index, text, prompt)).agents[0]
-            named = index.mentions.find(text).asked
+            ranking = await self._ranked(index, text)
+            best, named = ranking.agents[0], ranking.mentioned.asked
             number, sure = (best.agent, best.probability) if named is None else (named, NAMED)
             if sure >= self._threshold:
                 name = index.names[number]
@@ -110,7 +97,6 @@ class Select:
         return tuple(found.values()) if len(found) > 1 else ()
 
     def _section(self, route: Route, client: str, home: str, index: Index, *, about: bool) -> Section | None:
-        """Write what the agent is told: one agent, a shortlist, or nothing."""
         named = all(one.confidence == NAMED for one in route.intents)
         if route.intents and (named or route.tier in {"scorer", "none"}):
             known = dict(zip(index.names, index.descriptions, strict=True))
@@ -119,7 +105,7 @@ class Select:
             ]
             return shortlist_section(agents, client, several=True)
         chosen = next((one for one in route.candidates if one.name == route.selected_agent), None)
-        # What the prompt, the node or the model says was chosen with knowledge that a probability of the scorer lacks.
+        # A choice by the prompt, the node or the model uses knowledge missing from the scorer's probability.
         if chosen is not None and (route.tier != "scorer" or chosen.score >= SURE):
             return selection_section(chosen, client, home)
         return shortlist_section(route.candidates, client) if about and route.tier in {"scorer", "none"} else None
@@ -127,7 +113,7 @@ class Select:
     async def _choose(
         self, prompt: Prompt, candidates: tuple[Candidate, ...], route: Route, *, named: bool, about: bool
     ) -> tuple[Tier, str, str]:
-        """Return tier, agent and reason. A tier that is configured and has nothing to say is named in `degraded`."""
+        """Return tier, agent and reason. A configured tier without an answer is named in `degraded`."""
         if not candidates:
             return "none", "", "the prompt does not want the only agents that there are"
         best = candidates[0]
@@ -139,13 +125,9 @@ class Select:
         for tier, chooser in asked:
             if chooser is None:
                 continue
-            started = perf_counter()
             choice = await chooser.choose(prompt, candidates)
-            # "No agent" is an answer, too; a name that was not on offer does not count.
-            counts = choice is not None and (not choice.agent or choice.agent in allowed)
-            if tier == "model":
-                route.model_attempt = _attempt(choice, started, counts=counts)
-            if choice is not None and counts:
+            # "No agent" is an answer, too; a name outside the candidates does not count.
+            if choice is not None and (not choice.agent or choice.agent in allowed):
                 return tier, choice.agent, _said(tier, choice)
             route.degraded.append(tier)
         if not about:
@@ -180,26 +162,13 @@ def _why(one: AgentScore) -> str:
     return f"{words}; nearness in meaning {near:.2f}"
 
 
-def _attempt(choice: Choice | None, started: float, *, counts: bool) -> ModelAttempt:
-    latency_ms = round((perf_counter() - started) * 1000, 3)
-    if choice is None:
-        return ModelAttempt(latency_ms=latency_ms, failure="no_answer")
-    return ModelAttempt(
-        latency_ms=latency_ms,
-        agent=choice.agent,
-        confidence=choice.confidence,
-        model=choice.model,
-        failure="" if counts else "no_candidate",
-    )
-
-
 def _said(tier: Tier, choice: Choice) -> str:
     who = "the routing node" if tier == "node" else f"the model `{choice.model}`"
     return f"{who} chose `{choice.agent}`" if choice.agent else f"{who} found that none of the candidates fits"
 
 
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What the scorer saw of a prompt: each agent of the ranking, with its features in the order of their names."""
+class RankingExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """The scorer's inputs for a prompt: each ranked agent, with its features in the order of their names."""
 
     index: Index
     ranking: list[AgentScore]
@@ -207,23 +176,22 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     degraded: list[str]
 
 
-async def explain(
-    rosters: RoutingRosters, indexes: Indexes, prompt: Prompt, weights: Weights, most: int
-) -> Explanation:
+async def explain(rosters: RoutingRosters, indexes: Indexes, prompt: Prompt, most: int) -> RankingExplanation:
     """Rank the agents of a prompt without choosing one.
 
     Raises:
         NotFound: If there is no such roster.
-        StoreUnavailable: If it is not indexed yet, and the database is away.
+        StoreUnavailable: If it is not indexed yet, and the database is unavailable.
     """
     try:
         index = (await rosters.index_for(prompt)).index
     except DatabaseUnavailable:
         raise StoreUnavailable("the roster cannot be read now; try again") from None
-    named = index.mentions.find(bounded(prompt.text)).asked
-    return Explanation(
+    ranking = index.rank(prompt.text, DEFAULT, most)
+    named = ranking.mentioned.asked
+    return RankingExplanation(
         index=index,
-        ranking=index.score(prompt.text, weights, most),
+        ranking=ranking.agents,
         named="" if named is None else index.names[named],
         degraded=[DEGRADED] if indexes.degraded else [],
     )

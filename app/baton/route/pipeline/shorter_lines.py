@@ -1,12 +1,11 @@
-"""Has a model put lines of facts into fewer words: what the enrichment `summarization` may ask for."""
+"""Shortens lines of facts with a model, for the enrichment `summarization`."""
 
 from baton.context.enrichment.summarization import MODEL_S
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import Endpoint, ModelClient, Reply
 from baton.route.llm.guarded_call import guarded, timed
 
-NAME = "summary"
-"""The name of its breaker."""
+NAME = "summary"  # the name of its breaker
 MAX_TOKENS = 200
 _SYSTEM = (
     "Shorten these notes on recent work in a software project to at most five bullet points. Keep every file name, command"
@@ -38,5 +37,5 @@ async def ask(client: ModelClient, endpoint: Endpoint, lines: str, timeout_s: fl
 
 
 async def probe(client: ModelClient, endpoint: Endpoint) -> float | None:
-    """Ask about a sample; return the milliseconds that it took, None if it failed."""
+    """Send a sample. Return the duration in milliseconds, None if it failed."""
     return await timed(ask(client, endpoint, _SAMPLE, MODEL_S))

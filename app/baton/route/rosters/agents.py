@@ -5,19 +5,16 @@ from hashlib import blake2b
 
 import msgspec
 
-from baton.clients.inventory import Inventory
-from baton.engine.agents.rosters import Roster, Rosters, Row
-from baton.engine.call.agent_model import OwnAgent
-from baton.engine.call.client_words import GENERAL_AGENTS
-from baton.engine.routing.agent_files import AgentFileError, read
-from baton.engine.routing.candidates import Agent
-from baton.engine.routing.index import LONGEST_BODY, LONGEST_DESCRIPTION
-from baton.engine.routing.triggers import LARGEST_ALL, TriggerError, size
 from baton.kernel.base.errors import Invalid
+from baton.lib.router.agents import LARGEST_ALL, Agent, AgentFileError, TriggerError, read, size
+from baton.lib.router.index import LONGEST_BODY, LONGEST_DESCRIPTION
+from baton.machines.inventory import Inventory
 from baton.route.prompt import InlineRoster
+from baton.rules.agents.rosters import Roster, Rosters, Row
+from baton.rules.call.agent_tools import GENERAL_AGENTS
+from baton.rules.call.call import OwnAgent
 
-MOST_AGENTS = 2_000
-"""Agents of one roster."""
+MOST_AGENTS = 2_000  # agents of one roster
 LONGEST_NAME = 200
 MOST_TEXT = 8_000_000
 """Characters of a roster that are indexed; a second for each million where no two words are alike, less than that else."""
@@ -26,7 +23,7 @@ MOST_EXAMPLES_TEXT = 2_000_000
 
 
 class _InlineAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent as a prompt's request may hold it; null counts as absent."""
+    """An agent in a prompt's request; null counts as absent."""
 
     name: str
     description: str | None = None
@@ -47,10 +44,10 @@ class _InlineAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inline_agents(inline: InlineRoster) -> list[Agent]:
-    """Read the roster that came with a prompt; of two agents of one name the first counts.
+    """Read the roster of a prompt. Of two agents of one name the first counts.
 
     Raises:
-        Invalid: If it is not a list of agents, or one cannot be routed to; it names the agent and its field.
+        Invalid: If it is not a list of agents, or one is unroutable; it names the agent and its field.
     """
     try:
         given = msgspec.json.decode(inline.raw, type=list[_InlineAgent])
@@ -72,7 +69,7 @@ def agents_in(files: Mapping[str, str]) -> list[Agent]:
     """Read the agents of files by path: Claude Code's markdown as it is, YAML with activation triggers.
 
     Raises:
-        Invalid: If a file holds no agent, or one that cannot be routed to, or two hold one of the same name.
+        Invalid: If a file contains no agent or an unroutable one, or two contain the same name.
     """
     paths: dict[str, str] = {}
     agents: list[Agent] = []
@@ -92,17 +89,17 @@ def agents_in(files: Mapping[str, str]) -> list[Agent]:
 
 
 def policy_agents(roster: Roster) -> list[Agent]:
-    """Return an agents table's rows as routing reads them; rows such as `_default` stand for no agent."""
+    """Return an agents table's rows for routing. Rows such as `_default` are no agents."""
     return [_of_row(name, row or Row()) for name, row in roster.agents.items() if not name.startswith("_")]
 
 
 def present_agents(
     rosters: Rosters, inventory: Inventory | None, pushed: Container[str]
 ) -> tuple[tuple[Agent, ...], dict[str, str]]:
-    """Return the agents that are there without having been pushed, and which of them stand in which table.
+    """Return the agents present without a push, and the agents of each table.
 
-    They are those of the team's own agents tables and of the session's client. A shipped table has none of its own: it
-    only tells more of agents that its plugin brought.
+    They come from the team's own agents tables and from the session's client. A shipped table adds no agents: it only
+    describes agents of its plugin.
     """
     found: dict[str, Agent] = {}
     homes: dict[str, str] = {}
@@ -132,10 +129,10 @@ def _of_row(name: str, row: Row) -> Agent:
 
 
 def check_agents(agents: Sequence[Agent]) -> None:
-    """Check the agents of a roster that is pushed.
+    """Check the agents of a pushed roster.
 
     Raises:
-        Invalid: If there is none, one cannot be routed to, or two have the same name.
+        Invalid: If there is none, one is unroutable, or two have the same name.
     """
     if not agents:
         raise Invalid("agents", "is empty; a roster needs at least one agent")
@@ -151,7 +148,7 @@ def check_agents(agents: Sequence[Agent]) -> None:
 
 
 def _check_size(field: str, agents: Sequence[Agent], expressions: int) -> None:
-    """Check that a roster is indexed, and a prompt compared with it, in bounded time.
+    """Check that indexing a roster, and comparing a prompt with it, takes bounded time.
 
     Raises:
         Invalid: If its texts or the expressions of its triggers are too large together.
@@ -176,12 +173,12 @@ def _check_size(field: str, agents: Sequence[Agent], expressions: int) -> None:
 
 
 def check_agent(agent: Agent, where: str) -> int:
-    """Check that an agent can be routed to, and return the size of its triggers' expressions.
+    """Check that an agent is routable, and return the size of its triggers' expressions.
 
-    `where` is the field that it stands in.
+    `where` is its field.
 
     Raises:
-        Invalid: If its name or a trigger is wrong; it says what is wrong with it.
+        Invalid: If its name or a trigger is wrong, with the reason.
     """
     if not agent.name.strip() or not agent.name.isprintable():
         raise Invalid(f"{where}.name", "is blank, or holds characters that cannot be shown")

@@ -1,4 +1,4 @@
-"""`/rosters`: the rosters that teams and the organisation push, each under its name."""
+"""`/rosters`: the rosters pushed by teams and the organisation, each under its name."""
 
 import asyncio
 from typing import Annotated
@@ -6,17 +6,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from baton.kernel.base.errors import Invalid
-from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.people.callers import CallerOf
+from baton.kernel.http.paging import IfMatch, etag
+from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.route.rosters.agents import LONGEST_NAME, agents_in
 from baton.route.rosters.bodies import PushedRosterModel, RosterBody
 from baton.route.rosters.roster import NewVersion, RosterKey, Tier
-from baton.route.rosters.service import Rosters, key_of
+from baton.route.rosters.service import PushedRosters, key_of
 
 router = APIRouter(tags=["rosters"])
-RostersOf = Annotated[Rosters, Depends(of(Rosters))]
+RostersOf = Annotated[PushedRosters, Depends(of(PushedRosters))]
 Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
 
 
@@ -29,29 +29,36 @@ def _key(
     return key_of(caller.principal, tier, team, name)
 
 
-KeyOf = Annotated[RosterKey, Depends(_key)]
-"""The roster that the path's name and the query's `tier` and `team` mean."""
+KeyOf = Annotated[RosterKey, Depends(_key)]  # the roster that the path's name and the query's `tier` and `team` mean
 
 
 @router.get("/rosters", operation_id="list_rosters", response_model_exclude_none=True)
 async def list_rosters(caller: CallerOf, rosters: RostersOf) -> list[PushedRosterModel]:
-    """List the rosters that were pushed: your team's and the organisation's, for admins and auditors all."""
-    return [PushedRosterModel.of(one) for one in rosters.find_all(caller.principal)]
+    """List the pushed rosters: your team's and the organisation's, for admins and auditors all."""
+    return [PushedRosterModel.build(one) for one in rosters.find_all(caller.principal)]
 
 
 @router.get("/rosters/{name}", operation_id="get_roster", response_model_exclude_none=True)
 async def get_roster(caller: CallerOf, rosters: RostersOf, response: Response, key: KeyOf) -> PushedRosterModel:
-    """Show which version of a pushed roster is in force; its `ETag` is what `If-Match` takes."""
+    """Show the version in force of a pushed roster. `If-Match` takes its `ETag`."""
     found = rosters.get(caller.principal, key)
     response.headers["ETag"] = etag(found.version)
-    return PushedRosterModel.of(found)
+    return PushedRosterModel.build(found)
 
 
 @router.put("/rosters/{name}", operation_id="put_roster", dependencies=[ADMIN], response_model_exclude_none=True)
 async def put_roster(
-    caller: CallerOf, rosters: RostersOf, response: Response, key: KeyOf, body: RosterBody, if_match: IfMatch = None
+    caller: CallerOf,
+    users: UsersOf,
+    rosters: RostersOf,
+    response: Response,
+    key: KeyOf,
+    body: RosterBody,
+    if_match: IfMatch = None,
 ) -> PushedRosterModel:
-    """Push a roster: a new version, in force at once on every server; `If-Match` names the one that it replaces."""
+    """Push a roster: a new version, in force at once on every server. `If-Match` names the replaced one."""
+    if key.tier == "team":
+        users.check_team(key.owner)
     if bool(body.agents) == bool(body.files):
         raise Invalid("agents", "and `files`: exactly one of them must be given")
     if body.agents:
@@ -61,7 +68,7 @@ async def put_roster(
     new = NewVersion(agents=agents, description=body.description, reason=body.reason)
     stored = await rosters.push(caller.principal, key, new, seen=if_match)
     response.headers["ETag"] = etag(stored.version)
-    return PushedRosterModel.of(stored)
+    return PushedRosterModel.build(stored)
 
 
 @router.delete("/rosters/{name}", operation_id="delete_roster", status_code=204, dependencies=[ADMIN])

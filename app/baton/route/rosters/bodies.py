@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from baton.engine.routing.candidates import Agent
+from baton.lib.router.agents import Agent
 from baton.route.rosters.agents import LONGEST_NAME, MOST_AGENTS
 from baton.route.rosters.catalogue import RoutingRoster
 from baton.route.rosters.roster import PushedRoster, Source, Tier
@@ -16,7 +16,7 @@ FilePath = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 
 
 class AgentBody(BaseModel):
-    """An agent. `triggers` are words that must stand in a prompt, or regular expressions between slashes."""
+    """An agent. `triggers` are required words of a prompt, or regular expressions between slashes."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -83,7 +83,7 @@ class PushedRosterModel(BaseModel):
     reason: str
 
     @classmethod
-    def of(cls, one: PushedRoster) -> "PushedRosterModel":
+    def build(cls, one: PushedRoster) -> "PushedRosterModel":
         """Show a stored version as the API does."""
         return cls(
             name=one.name,
@@ -99,7 +99,7 @@ class PushedRosterModel(BaseModel):
 
 
 class RoutingRosterModel(BaseModel):
-    """A roster that prompts are routed over; `source` says whether it was pushed, and by whom, or is an agents table."""
+    """A roster for routing prompts. `source` is a push, with its owner, or an agents table."""
 
     name: str
     description: str
@@ -108,14 +108,10 @@ class RoutingRosterModel(BaseModel):
     agents: int
 
     @classmethod
-    def of(cls, one: RoutingRoster) -> "RoutingRosterModel":
+    def build(cls, one: RoutingRoster) -> "RoutingRosterModel":
         """Show a roster as the API does."""
         return cls(
-            name=one.name,
-            description=one.description,
-            source=one.source,
-            version=one.version or None,
-            agents=one.size,
+            name=one.name, description=one.description, source=one.source, version=one.version or None, agents=one.size
         )
 
 
@@ -128,13 +124,13 @@ class RoutingAgentModel(BaseModel):
 
 
 class RoutingRosterAgentsModel(RoutingRosterModel):
-    """A roster that prompts are routed over, with a row for each of its agents."""
+    """A roster for routing prompts, with a row for each of its agents."""
 
     rows: list[RoutingAgentModel]
 
 
 class AgentDefinitionModel(BaseModel):
-    """An agent's whole definition; `source` says whose roster it stands in."""
+    """An agent's whole definition. `source` is its roster's owner."""
 
     roster: str
     source: Source

@@ -2,20 +2,20 @@
 
 import msgspec
 
-from baton.engine.agents.rosters import Roster
-from baton.engine.call.principal import Principal
-from baton.engine.routing.candidates import Agent
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
-from baton.people.permissions import require
+from baton.lib.router.agents import Agent
+from baton.people.users import require
 from baton.policies.agent_tables import AgentTables
 from baton.route.rosters.agents import policy_agents
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.roster import PushedRoster, Source
+from baton.rules.agents.rosters import Roster
+from baton.rules.call.call import Principal
 
 
 class RoutingRoster(msgspec.Struct, frozen=True, kw_only=True):
-    """A roster that a prompt can be routed over; `version` is a pushed one's, 0 for an agents table."""
+    """A roster for routing a prompt. `version` is a pushed one's, 0 for an agents table."""
 
     name: str
     description: str
@@ -25,14 +25,14 @@ class RoutingRoster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalogue:
-    """Lists and shows the rosters by the names that routing finds them by."""
+    """Lists and shows the rosters by their names in routing."""
 
     def __init__(self, in_force: RoutingRosters, tables: AgentTables) -> None:
         self._in_force = in_force
         self._tables = tables
 
     async def find_all(self, principal: Principal, project: str) -> list[RoutingRoster]:
-        """List the rosters in the order of look-up; an agents table that has a pushed namesake is left out."""
+        """List the rosters in search order, without agents tables hidden by a pushed namesake."""
         require(principal, "rosters.read")
         pushed = [_of_pushed(one) for one in self._in_force.pushed(principal)]
         names = {one.name for one in pushed}
@@ -44,7 +44,7 @@ class Catalogue:
 
         Raises:
             NotFound: If there is no such roster.
-            StoreUnavailable: If it was pushed, and the database is away.
+            StoreUnavailable: If it was pushed, and the database is unavailable.
         """
         require(principal, "rosters.read")
         pushed = self._in_force.find(principal, name)
@@ -57,11 +57,11 @@ class Catalogue:
             raise StoreUnavailable("the roster cannot be read now; try again") from None
 
     async def agent(self, principal: Principal, project: str, name: str, agent: str) -> tuple[RoutingRoster, Agent]:
-        """Return an agent's definition, and the roster that it stands in.
+        """Return an agent's definition, and its roster.
 
         Raises:
-            NotFound: If there is no such roster or agent.
-            StoreUnavailable: If the roster was pushed, and the database is away.
+            NotFound: If the roster or agent is unknown.
+            StoreUnavailable: If the roster was pushed, and the database is unavailable.
         """
         roster, agents = await self.show(principal, project, name)
         found = next((one for one in agents if one.name == agent), None)
@@ -72,11 +72,7 @@ class Catalogue:
 
 def _of_pushed(roster: PushedRoster) -> RoutingRoster:
     return RoutingRoster(
-        name=roster.name,
-        description=roster.description,
-        size=roster.size,
-        source=roster.tier,
-        version=roster.version,
+        name=roster.name, description=roster.description, size=roster.size, source=roster.tier, version=roster.version
     )
 
 

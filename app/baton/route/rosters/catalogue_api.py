@@ -1,10 +1,11 @@
-"""`/routing/rosters`: the rosters that your prompts are routed over, by the names that routing finds them by."""
+"""`/routing/rosters`: the rosters for routing your prompts, by their names in routing."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import PROJECT
 from baton.people.callers import CallerOf
 from baton.route.rosters.agents import LONGEST_NAME
 from baton.route.rosters.bodies import (
@@ -18,26 +19,26 @@ from baton.route.rosters.catalogue import Catalogue
 router = APIRouter(tags=["routing"])
 CatalogueOf = Annotated[Catalogue, Depends(of(Catalogue))]
 Name = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME)]
-Project = Annotated[str, Query(max_length=1_024)]
+Project = Annotated[str, Query(max_length=1_024), PROJECT]
 
 
 @router.get("/routing/rosters", operation_id="list_routing_rosters", response_model_exclude_none=True)
 async def list_routing_rosters(
     caller: CallerOf, catalogue: CatalogueOf, project: Project = ""
 ) -> list[RoutingRosterModel]:
-    """List the rosters that a prompt of yours can name: pushed ones, then the policies' agents tables."""
+    """List the rosters available to your prompts: pushed ones, then the policies' agents tables."""
     found = await catalogue.find_all(caller.principal, project or caller.project)
-    return [RoutingRosterModel.of(one) for one in found]
+    return [RoutingRosterModel.build(one) for one in found]
 
 
 @router.get("/routing/rosters/{name}", operation_id="get_routing_roster", response_model_exclude_none=True)
 async def get_routing_roster(
     caller: CallerOf, catalogue: CatalogueOf, name: Name, project: Project = ""
 ) -> RoutingRosterAgentsModel:
-    """Show the agents of the roster that routing finds by a name: your team's, the organisation's, the policies'."""
+    """Show the agents of the roster found by a name: your team's, the organisation's, the policies'."""
     roster, agents = await catalogue.show(caller.principal, project or caller.project, name)
     return RoutingRosterAgentsModel(
-        **dict(RoutingRosterModel.of(roster)),
+        **dict(RoutingRosterModel.build(roster)),
         rows=[
             RoutingAgentModel(name=one.name, description=one.description, triggers=list(one.triggers)) for one in agents
         ],

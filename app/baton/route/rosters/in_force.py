@@ -1,4 +1,4 @@
-"""Which agents a prompt is routed over: those that were pushed, those of the session's client, or a roster that is named."""
+"""Selects the agents to route a prompt to: pushed ones, those of the session's client, or a named roster."""
 
 import asyncio
 import contextlib
@@ -8,34 +8,33 @@ from hashlib import blake2b
 
 import msgspec
 
-from baton.engine.call.client_words import GENERAL_AGENTS
-from baton.engine.call.principal import Principal
-from baton.engine.routing.candidates import Agent
-from baton.engine.routing.index import Index
 from baton.kernel.base.errors import NotFound
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
+from baton.lib.router.agents import Agent
+from baton.lib.router.index import Index
 from baton.policies.in_force import Policies
 from baton.route.prompt import Prompt
 from baton.route.rosters import store
 from baton.route.rosters.agents import digest_of, first_of_each_name, inline_agents, policy_agents, present_agents
 from baton.route.rosters.indexes import Indexes
 from baton.route.rosters.roster import ORGANISATION, PushedRoster, RosterKey
+from baton.rules.call.agent_tools import GENERAL_AGENTS
+from baton.rules.call.call import Principal
 
 KIND = "routing_rosters"
-MOST_REMEMBERED = 64
-"""Sets of rosters whose agents and homes are remembered, of pushed ones and of the policies' each."""
+MOST_REMEMBERED = 64  # sets of rosters whose agents and homes are remembered, of pushed ones and of the policies' each
 
 
 class RoutingIndex(msgspec.Struct, frozen=True):
-    """The index to route over. `homes` names, by agent, the roster that its definition can be read from."""
+    """The index for routing. `homes` maps an agent to the roster with its definition."""
 
     index: Index
     homes: dict[str, str]
 
 
 class _PolicyAgents(msgspec.Struct, frozen=True):
-    """Agents that were not pushed, as routing reads them; `homes` has those of pushed rosters beside them as well."""
+    """Agents without a push, as routing reads them; `homes` also has the pushed rosters' agents."""
 
     digest: str
     agents: tuple[Agent, ...]
@@ -43,7 +42,7 @@ class _PolicyAgents(msgspec.Struct, frozen=True):
 
 
 class RoutingRosters:
-    """The pushed rosters by key, swapped when their indexes stand ready, and the way from a prompt to its index."""
+    """The pushed rosters by key, swapped once their indexes are ready, and the index for each prompt."""
 
     def __init__(
         self, database: Database, changes: Changes, policies: Policies, indexes: Indexes, organisation: str
@@ -61,14 +60,14 @@ class RoutingRosters:
         # By names and digests of pushed rosters, and by revision of the policy set and name of its roster.
         self._homes: OrderedDict[tuple[tuple[str, str], ...], dict[str, str]] = OrderedDict()
         self._policy_agents: OrderedDict[tuple[str, str], _PolicyAgents] = OrderedDict()
-        # By what was pushed, revision of the policy set and digest of the client's agents.
+        # By pushed rosters, revision of the policy set and digest of the client's agents.
         self._present: OrderedDict[tuple[tuple[tuple[str, str], ...], str, str], _PolicyAgents] = OrderedDict()
         changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
-        """Read which rosters are active; they are in force once they are indexed. Raise DatabaseUnavailable.
+        """Read the active rosters, in force once they are indexed. Raise DatabaseUnavailable.
 
-        The first load waits for no index: the first prompt builds what it needs.
+        The first load waits for no index: the first prompt builds its own.
         """
         async with self._changes.turn(KIND):
             self._wanted = {one.key: one for one in await store.active(self._database, self._organisation)}
@@ -78,7 +77,7 @@ class RoutingRosters:
             self._put_in_force()
 
     async def load_some(self, objects: list[str]) -> None:
-        """Read again which versions of these rosters are active, as `RosterKey.object` names them. Raise DatabaseUnavailable."""
+        """Reload the active versions of these rosters, as named by `RosterKey.object`. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             keys = [RosterKey.of_object(one) for one in objects]
             found = {one.key: one for one in await store.active_of(self._database, self._organisation, keys)}
@@ -90,21 +89,21 @@ class RoutingRosters:
             self._swapping = asyncio.create_task(self._swap())
 
     async def settled(self) -> None:
-        """Wait until what was read last is in force."""
+        """Wait until the last read is in force."""
         if self._swapping is not None:
-            # Shielded, since a request that is given up must not keep the others' rosters out of force.
+            # Shielded: an abandoned request must not keep the others' rosters out of force.
             await asyncio.shield(self._swapping)
 
     async def _swap(self) -> None:
-        """Index what has changed, then put all of it in force at once.
+        """Index the changes, then put all of them in force at once.
 
-        What cannot be indexed while the database is away is indexed when a prompt asks for it.
+        A roster not indexed because the database is unavailable is indexed when a prompt asks for it.
         """
-        # Another `load` may set `_wanted` anew while this one indexes: go on until what is in force is what is wanted.
+        # Another `load` may set `_wanted` during indexing: continue until it is in force.
         while self._pushed is not self._wanted:
             wanted = self._wanted
             changed = {key for key in wanted | self._pushed if wanted.get(key) != self._pushed.get(key)}
-            # A change of the organisation's rosters concerns all teams; it waits for those that have none of their own.
+            # A change of the organisation's rosters affects all teams; it waits for teams without their own.
             together = [_of_team(wanted, owner) for owner in {key.owner for key in changed}]
             for rosters in [*([wanted[key]] for key in changed if key in wanted), *together]:
                 with contextlib.suppress(DatabaseUnavailable):
@@ -118,7 +117,7 @@ class RoutingRosters:
         return list(self._pushed.values())
 
     def pushed(self, principal: Principal) -> list[PushedRoster]:
-        """List the rosters that a caller's prompts are routed over: the team's, then the organisation's without namesakes."""
+        """List the rosters for a caller's prompts: the team's, then the organisation's without namesakes."""
         return _of_team(self._pushed, principal.team)
 
     def find(self, principal: Principal, name: str) -> PushedRoster | None:
@@ -128,7 +127,7 @@ class RoutingRosters:
         )
 
     def active(self, key: RosterKey) -> PushedRoster | None:
-        """Return the version that is in force on this server."""
+        """Return the version in force on this server."""
         return self._pushed.get(key)
 
     async def agents_of(self, roster: PushedRoster) -> list[Agent]:
@@ -136,7 +135,7 @@ class RoutingRosters:
         return msgspec.convert(await store.agents(self._database, self._organisation, roster), list[Agent])
 
     def warm(self, principal: Principal, project: str = "") -> None:
-        """Index in the background what a caller's prompts will be routed over, so that the first need not wait for it."""
+        """Index the rosters for a caller's prompts in the background, so that the first need not wait."""
         task = asyncio.create_task(self._warm(Prompt(text="", principal=principal, project=project)))
         self._warming.add(task)
         task.add_done_callback(self._warming.discard)
@@ -146,16 +145,16 @@ class RoutingRosters:
             await self.index_for(prompt)
 
     async def index_for(self, prompt: Prompt) -> RoutingIndex:
-        """Return the index that a prompt is routed over.
+        """Return the index for a prompt.
 
         Raises:
-            DatabaseUnavailable: If a pushed roster that is not indexed yet cannot be read.
-            Invalid: If the roster that came with the prompt is wrong.
-            NotFound: If there is no roster of the name that the prompt asks for.
+            DatabaseUnavailable: If a pushed, still unindexed roster cannot be read.
+            Invalid: If the prompt's own roster is wrong.
+            NotFound: If the requested roster is unknown.
         """
         if prompt.inline is not None:
             inline = prompt.inline
-            index = self._indexes.find(inline.digest)
+            index = self._indexes.cached(inline.digest)
             if index is None:
                 agents = inline_agents(inline)
                 index = await self._indexes.get(inline.digest, lambda: _already(agents))
@@ -166,7 +165,7 @@ class RoutingRosters:
         return await self._present_index(prompt)
 
     async def _present_index(self, prompt: Prompt) -> RoutingIndex:
-        """Index what is really there: what was pushed, the team's own tables, and the agents of the session's client."""
+        """Index the agents present: pushed ones, the team's own tables, and those of the session's client."""
         pushed = self.pushed(prompt.principal)
         in_force = self._policies.find(prompt.principal, prompt.project) or await self._policies.prepare(
             prompt.principal, prompt.project

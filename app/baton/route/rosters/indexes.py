@@ -1,7 +1,7 @@
 """Indexes of rosters, built in a thread and cached by content.
 
-Two rosters of the same agents share an index, so a push that changes nothing and an inline roster that comes with every
-prompt cost one look-up.
+Two rosters of the same agents share an index, so a push without changes and an inline roster in every prompt cost one
+search.
 """
 
 import asyncio
@@ -13,26 +13,24 @@ from typing import Literal
 
 import msgspec
 
-from baton.engine.routing.candidates import Agent
-from baton.engine.routing.index import AgentReading, Embedder, Index
 from baton.kernel.base import word_table
+from baton.lib.router.agents import Agent
+from baton.lib.router.index import AgentReading, Embedder, Index
 
 log = logging.getLogger(__name__)
 
-MOST_AGENTS = 120_000
-"""Agents of all indexes in the cache: some 600 MB with bodies of six thousand characters."""
+MOST_AGENTS = 120_000  # agents of all indexes in the cache: some 600 MB with bodies of six thousand characters
 MOST_TERMS = 2_000_000
 """Terms of all agents whose readings are kept: some 250 MB where no two are alike, a tenth of that else."""
 WordTableState = Literal["unread", "loaded", "missing"]
 """Whether the table of word vectors is there: it is read when the first index is built."""
-DEGRADED = "embeddings"
-"""How an answer's `degraded` names the missing table: agents are compared by their words alone."""
+DEGRADED = "embeddings"  # how an answer's `degraded` names the missing table: agents are compared by their words alone
 
 
 class _Readings:
     """Agents as indexes read them, by content; the longest unused go first.
 
-    A team's rosters are indexed each by itself and all together. A push so reads the agents of its own roster only.
+    A team's rosters are indexed each by itself and all together. So a push reads only its own roster's agents.
     """
 
     def __init__(self) -> None:
@@ -40,7 +38,7 @@ class _Readings:
         self._terms = 0
 
     def get(self, agent: Agent, embedder: Embedder | None) -> AgentReading:
-        """Return an agent's reading. One index is built at a time, so that no lock is needed."""
+        """Return an agent's reading. One index is built at a time, so no lock is needed."""
         key = blake2b(msgspec.json.encode(agent), digest_size=16).digest() + (b"" if embedder is None else b"+")
         found = self._cache.get(key)
         if found is not None:
@@ -85,7 +83,7 @@ class Indexes:
         except word_table.WordTableMissing as error:
             log.warning("prompts are routed by words alone: %s", error)
 
-    def find(self, digest: str) -> Index | None:
+    def cached(self, digest: str) -> Index | None:
         """Return an index from the cache, None if it is not there."""
         found = self._cache.get(digest)
         if found is not None:
@@ -95,13 +93,13 @@ class Indexes:
     async def get(self, digest: str, agents: Callable[[], Awaitable[Sequence[Agent]]]) -> Index:
         """Return an index, built now if it is not in the cache.
 
-        Everybody who asks for the same digest waits for one build, and a caller that gives up does not stop it.
+        All callers with the same digest wait for one build, and a caller giving up does not stop it.
 
         Args:
             digest: The name of the content, as `digest_of` makes it.
-            agents: Reads the agents; called only if the index must be built. What it raises is raised here.
+            agents: Reads the agents; called only if the index must be built. Its exceptions propagate.
         """
-        found = self.find(digest)
+        found = self.cached(digest)
         if found is not None:
             return found
         building = self._building.get(digest)

@@ -1,4 +1,4 @@
-"""The rosters that teams and the organisation push: the types that every file of this folder shares."""
+"""The shared types of pushed rosters."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,18 +6,17 @@ from typing import Literal
 
 import msgspec
 
-from baton.engine.routing.candidates import Agent
 from baton.kernel.base.storable import storable
+from baton.lib.router.agents import Agent
 
 Tier = Literal["team", "organisation"]
 Source = Literal["team", "organisation", "policies"]
 """Who wrote a roster that prompts are routed over: somebody who pushed it, or the authors of the policy set."""
-ORGANISATION = "-"
-"""The owner of an organisation's roster."""
+ORGANISATION = "-"  # the owner of an organisation's roster
 
 
 class RosterKey(msgspec.Struct, frozen=True, array_like=True):
-    """Which roster: `owner` is the team, or `ORGANISATION`. Names are unique for an owner only."""
+    """A roster's key: `owner` is the team, or `ORGANISATION`. Names are unique for an owner only."""
 
     tier: Tier
     owner: str
@@ -28,12 +27,12 @@ class RosterKey(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def object(self) -> str:
-        """The object that a change of a roster names. Its text is unambiguous: no part can end inside another."""
+        """The object of a roster's change. It is unambiguous: no part can end inside another."""
         return storable(f"{self.tier}\n{self.owner}\n{self.name}")
 
     @classmethod
     def of_object(cls, text: str) -> "RosterKey":
-        """Return the roster that a change names."""
+        """Return the roster of a change."""
         return msgspec.convert(text.split("\n", 2), cls)
 
 
@@ -53,12 +52,12 @@ class PushedRoster(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> RosterKey:
-        """The roster that this is a version of."""
+        """The roster of this version."""
         return RosterKey(self.tier, self.owner, self.name)
 
 
 class NewVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a push puts in the place of the version in force."""
+    """The replacement pushed for the version in force."""
 
     agents: Sequence[Agent]
     description: str = ""

@@ -1,36 +1,36 @@
-"""Pushed rosters: who may push one for whom; each push is a version, audited and announced to every server."""
+"""Pushed rosters: access rights; each push is a version, audited and announced to every server."""
 
 import asyncio
 from collections.abc import Sequence
 
-from baton.engine.call.principal import Principal
-from baton.engine.routing.candidates import Agent
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound
 from baton.kernel.changes.announce import Changes
-from baton.kernel.http.etags import check_if_match
-from baton.people.permissions import require
+from baton.kernel.http.paging import check_if_match
+from baton.lib.router.agents import Agent
+from baton.people.users import require
 from baton.route.rosters import store
 from baton.route.rosters.agents import check_agents, digest_of
 from baton.route.rosters.in_force import KIND, RoutingRosters
 from baton.route.rosters.roster import ORGANISATION, NewVersion, PushedRoster, RosterKey, Tier
+from baton.rules.call.call import Principal
 
 
-class Rosters:
-    """The rosters that teams and the organisation push, each by its key."""
+class PushedRosters:
+    """The rosters pushed by teams and the organisation, each by its key."""
 
     def __init__(self, changes: Changes, in_force: RoutingRosters) -> None:
         self._changes = changes
         self._in_force = in_force
 
     def find_all(self, principal: Principal) -> list[PushedRoster]:
-        """List the rosters that a principal may read: their team's and the organisation's, for admins all."""
+        """List the rosters readable by a principal: their team's and the organisation's, for admins all."""
         return [one for one in self._in_force.all_pushed() if _may_read(principal, one.key)]
 
     def get(self, principal: Principal, key: RosterKey) -> PushedRoster:
         """Return the version in force.
 
         Raises:
-            NotFound: If there is no such roster that the principal may read.
+            NotFound: If the roster is unknown, or hidden from the principal.
         """
         found = self._in_force.active(key)
         if found is None or not _may_read(principal, key):
@@ -40,14 +40,14 @@ class Rosters:
     async def push(
         self, principal: Principal, key: RosterKey, new: NewVersion, *, seen: str | None = None
     ) -> PushedRoster:
-        """Store a version of a roster and put it in force; the same agents again are no new version.
+        """Store a version of a roster and put it in force. Unchanged agents are no new version.
 
         Raises:
             Forbidden: If the role may not push it.
             NotFound: If it is another team's.
-            Invalid: If it has no agent, or one that cannot be routed to.
+            Invalid: If it has no agent, or an unroutable one.
             PreconditionFailed: If another version is active than `seen` names.
-            StoreUnavailable: If the database is away; nothing was changed.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         _require_write(principal, key)
         digest = await asyncio.to_thread(_checked, new.agents)
@@ -80,7 +80,7 @@ class Rosters:
             Forbidden: If the role may not remove it.
             NotFound: If it is not there, or another team's.
             PreconditionFailed: If another version is active than `seen` names.
-            StoreUnavailable: If the database is away; nothing was changed.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         _require_write(principal, key)
         async with self._changes.write(KIND, principal, "roster.remove") as change:
@@ -95,13 +95,13 @@ class Rosters:
 
 
 def _checked(agents: Sequence[Agent]) -> str:
-    """Check agents and return their digest; for a large roster that takes a second."""
+    """Check agents and return their digest. A large roster takes a second."""
     check_agents(agents)
     return digest_of(agents)
 
 
 def key_of(principal: Principal, tier: Tier, team: str, name: str) -> RosterKey:
-    """Return which roster a request means; without a team the caller's own.
+    """Return the roster of a request; without a team the caller's own.
 
     Raises:
         Invalid: If the team is missing and the caller has none.
@@ -120,7 +120,7 @@ def _may_read(principal: Principal, key: RosterKey) -> bool:
 
 
 def _require_write(principal: Principal, key: RosterKey) -> None:
-    """Raise Forbidden or NotFound if a roster is not the caller's to change."""
+    """Raise Forbidden or NotFound if the caller may not change a roster."""
     reach = require(principal, "rosters.write")
     if reach == "organisation":
         return

@@ -9,9 +9,9 @@ from sqlalchemy import JSON, Column, Table, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base.sql import Database, UTCDateTime
 from baton.kernel.base.storable import storable
+from baton.lib.text.masking import mask, mask_json
 from baton.route.rosters.roster import NewVersion, PushedRoster, RosterKey
 
 
@@ -103,7 +103,7 @@ async def add(
 
 
 async def retire(connection: AsyncConnection, organisation: str, key: RosterKey) -> None:
-    """Leave no version of a roster active."""
+    """Deactivate all versions of a roster."""
     where = (*_of(organisation, key), _rosters.c.active)
     await connection.execute(update(_rosters).where(*where).values(active=False))
 

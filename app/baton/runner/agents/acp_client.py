@@ -1,4 +1,4 @@
-"""What an agent may ask of the runner over ACP: permissions, and files of its workspace. Terminals are not offered."""
+"""The runner's side of ACP for agents: permissions and workspace files. No terminals."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +15,15 @@ from acp.schema import (
     WriteTextFileResponse,
 )
 
+from baton.rules.call.commands import EDIT_KINDS
 from baton.runner import files
 from baton.runner.permissions import Permissions, tool_input, tool_name, with_locations
-from baton.shared.tool_kinds import EDIT_KINDS
 
 _TITLE = 1_000
 
 
 class AcpClient:
-    """The client side of one connection; `take` receives each update as the JSON that it came as."""
+    """The client side of one connection. `take` receives each update as JSON."""
 
     def __init__(self, root: Path, permissions: Permissions, take: Callable[[dict[str, Any]], None]) -> None:
         self._root = root
@@ -33,7 +33,7 @@ class AcpClient:
         self.cancelled = False
 
     async def session_update(self, update: Any, **_: Any) -> None:
-        """Pass an update on. Must not wait, or updates would overtake each other."""
+        """Pass an update on. Must not wait, to keep the order of updates."""
         shown = update.model_dump(mode="json", by_alias=True, exclude_none=True)
         claude = (shown.get("_meta") or {}).get("claudeCode")
         if isinstance(claude, dict) and claude.get("toolName") and shown.get("toolCallId"):
@@ -43,13 +43,14 @@ class AcpClient:
     async def request_permission(
         self, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
     ) -> RequestPermissionResponse:
-        """Answer with the option for the decision, for this call only if the agent offers that."""
+        """Answer with the option for the decision, for this call only if offered."""
         locations = [place.path for place in tool_call.locations or []]
+        tool = tool_name(tool_call.kind, self._tools.get(tool_call.tool_call_id, ""))
         request = {
             "title": (tool_call.title or "")[:_TITLE],
             "kind": tool_call.kind or "other",
-            "tool_name": tool_name(tool_call.kind, self._tools.get(tool_call.tool_call_id, "")),
-            "tool_input": with_locations(tool_call.kind, tool_input(tool_call.raw_input), locations),
+            "tool_name": tool,
+            "tool_input": with_locations(tool_call.kind, tool_input(tool, tool_call.raw_input), locations),
             "options": [{"id": option.option_id, "name": option.name, "kind": option.kind} for option in options],
         }
         places = locations if tool_call.kind in EDIT_KINDS | {"read"} else []

@@ -16,7 +16,7 @@ from acp.schema import (
 )
 
 from baton.runner.agents.acp_client import AcpClient
-from baton.runner.agents.driving import NO_THREAD, AgentError, EventSink, Task, with_recap
+from baton.runner.agents.driving import NO_THREAD, AgentError, AgentRun, EventSink, with_recap
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import fitting, words
 from baton.runner.config import Provider
@@ -30,7 +30,7 @@ _CLIENT = Implementation(name="baton-runner", version="1")
 class AcpDriver:
     """One session of one agent, for one prompt."""
 
-    def __init__(self, provider: Provider, task: Task, permissions: Permissions, tell: EventSink) -> None:
+    def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink) -> None:
         self._provider = provider
         self._task = task
         self._tell = tell
@@ -73,20 +73,20 @@ class AcpDriver:
         return str(answer.stop_reason)
 
     async def cancel(self) -> None:
-        """Send `session/cancel`; permission requests from now on are answered with `cancelled`."""
+        """Send `session/cancel`. Later permission requests are answered with `cancelled`."""
         self._client.cancelled = True
         if self._connection and self._session:
             with contextlib.suppress(ConnectionError, OSError, TimeoutError):
                 await asyncio.wait_for(self._connection.cancel(self._session), _CLOSE_S)
 
     async def close(self) -> None:
-        """Close the connection; an agent that does not read cannot hold this up."""
+        """Close the connection, without waiting for an unresponsive agent."""
         if self._connection:
             with contextlib.suppress(ConnectionError, OSError, TimeoutError):
                 await asyncio.wait_for(self._connection.close(), _CLOSE_S)
 
     async def _open(self, connection: ClientSideConnection, able: AgentCapabilities) -> list[Any]:
-        """Resume the named session if the agent still has it, or begin a new one; return its options."""
+        """Resume the named session if the agent still has it, or start a new one. Return its options."""
         task, folder, tools = self._task, str(self._task.folder), self._tools()
         if task.agent_session:
             with contextlib.suppress(RequestError):
@@ -96,7 +96,7 @@ class AcpDriver:
                     )
                     self._session, self._resumed = task.agent_session, True
                     return list(resumed.config_options or [])
-                if able.load_session:  # tells the whole past again, which the server has
+                if able.load_session:  # replays the whole past, already on the server
                     loaded = await connection.load_session(session_id=task.agent_session, cwd=folder, mcp_servers=tools)
                     self._session, self._resumed = task.agent_session, True
                     return list(loaded.config_options or [])
@@ -133,14 +133,14 @@ class AcpDriver:
             await connection.set_config_option(config_id=option.id, session_id=self._session, value=value)
 
     def _prompt(self) -> str:
-        """Return the prompt, after the system prompt if the agent takes none of its own; only Claude's adapter does."""
+        """Return the prompt, preceded by the system prompt unless the agent accepts one (Claude's adapter)."""
         prompt = self._task.prompt if self._resumed else with_recap(self._task)
         if self._task.system_prompt and not self._appends:
             return f"{self._task.system_prompt}\n\n{prompt}"
         return prompt
 
     def _take(self, update: dict[str, Any]) -> None:
-        if not self._listening:  # the past of a session that is loaded, the agent's list of commands
+        if not self._listening:  # the past of a loaded session, the agent's list of commands
             return
         cost = update.get("cost") if update.get("sessionUpdate") == "usage_update" else None
         if isinstance(cost, dict) and cost.get("currency") == "USD":
@@ -150,7 +150,6 @@ class AcpDriver:
 
 
 def _values(option: Any) -> list[str]:
-    """List an option's values, which may be in groups."""
     found: list[str] = []
     for one in getattr(option, "options", None) or []:
         found += [inner.value for inner in one.options] if hasattr(one, "options") else [one.value]

@@ -1,27 +1,53 @@
-"""Drives `claude -p`, for machines without the ACP adapter; permission requests of Claude are refused, nobody is asked.
+"""Drives `claude -p` without the ACP adapter: its JSON lines become ACP updates and permission requests.
 
-Its stream of JSON lines is translated into updates in ACP's shape.
+It starts in half of the adapter's time. The format of the questions (`--permission-prompt-tool stdio`) is the one of
+Anthropic's Agent SDK.
 """
 
+import asyncio
 from typing import Any
 
 import msgspec
 
-from baton.runner.agents.driving import AgentError, EventSink, Task, ThreadLost
+from baton.runner.agents.driving import (
+    LONGEST_TITLE,
+    ONCE,
+    REFUSED,
+    AgentError,
+    AgentRun,
+    EventSink,
+    ThreadLost,
+    as_object,
+    parsed,
+    send,
+)
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import chunk, fitting
 from baton.runner.config import Provider
-from baton.runner.permissions import Permissions
+from baton.runner.permissions import Permissions, named_paths, tool_input
 
-_FLAGS = ("-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages")
+_FLAGS = (
+    "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+    "--include-partial-messages", "--permission-prompt-tool", "stdio", "--disallowedTools", "AskUserQuestion",
+)  # fmt: skip
+_KINDS = {
+    "Bash": "execute",
+    "Edit": "edit",
+    "Write": "edit",
+    "NotebookEdit": "edit",
+    "Read": "read",
+    "WebFetch": "fetch",
+}
 
 
 class ClaudePrint:
-    """One run of `claude -p`; the prompt goes to standard input, the thinking budget into the environment."""
+    """One run of `claude -p`. The prompt is written to standard input, the thinking budget to the environment."""
 
-    def __init__(self, provider: Provider, task: Task, _permissions: Permissions, tell: EventSink) -> None:
+    def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink) -> None:
         self._provider = provider
         self._task = task
+        self._permissions = permissions
+        self._asking: set[asyncio.Task[None]] = set()
         self._tell = tell
         self.usage: dict[str, float] = {}
         self._messages: dict[str, dict[str, int]] = {}
@@ -29,7 +55,7 @@ class ClaudePrint:
         self._tree: ProcessTree | None = None
 
     def command(self) -> list[str]:
-        """Return the command line: model, mode, system prompt and the session to resume, as far as they are set."""
+        """Return the command line with the configured model, mode, system prompt and session to resume."""
         task = self._task
         more = {
             "--model": task.model,
@@ -46,17 +72,23 @@ class ClaudePrint:
         ]
 
     async def work(self, tree: ProcessTree) -> str:
-        """Write the prompt, and read the stream to its end."""
+        """Write the prompt, answer the agent's questions, and read the stream to its end."""
         self._tree = tree
-        tree.stdin.write(self._task.prompt.encode())
-        await tree.stdin.drain()
-        tree.stdin.close()
+        await send(tree, {"type": "user", "message": {"role": "user", "content": self._task.prompt}})
         result: dict[str, Any] | None = None
-        async for line in tree.stdout:
-            event = _parsed(line)
-            self._take(event)
-            if event.get("type") == "result":
-                result = event
+        try:
+            async for line in tree.stdout:
+                event = parsed(line)
+                self._take(event)
+                if event.get("type") == "result":
+                    result = event
+                    tree.stdin.close()
+                elif event.get("type") == "control_request":
+                    self._asking.add(asyncio.create_task(self._answer(tree, event)))
+        finally:
+            for asking in self._asking:
+                asking.cancel()
+            await asyncio.gather(*self._asking, return_exceptions=True)
         if result is None:
             if self._cancelled:
                 return "cancelled"
@@ -69,7 +101,7 @@ class ClaudePrint:
         return "cancelled" if self._cancelled else "end_turn"
 
     async def cancel(self) -> None:
-        """Interrupt the agent, as Ctrl-C does."""
+        """Interrupt the agent, like Ctrl-C."""
         self._cancelled = True
         if self._tree:
             self._tree.interrupt()
@@ -77,19 +109,42 @@ class ClaudePrint:
     async def close(self) -> None:
         """Do nothing: only the pipes are open."""
 
+    async def _answer(self, tree: ProcessTree, event: dict[str, Any]) -> None:
+        """Ask for a tool call, and send the decision. The agent learns of any other request that it is unknown here."""
+        asked, request_id = as_object(event.get("request")), event.get("request_id")
+        if asked.get("subtype") != "can_use_tool":
+            error = {"subtype": "error", "request_id": request_id, "error": "this client does not know the request"}
+            await send(tree, {"type": "control_response", "response": error})
+            return
+        tool = str(asked.get("tool_name", ""))
+        given = tool_input(tool, asked.get("input"))
+        about = given.get("command") or next(iter(named_paths(given)), "")
+        request = {
+            "title": f"{tool} {about}".strip()[:LONGEST_TITLE], "kind": _KINDS.get(tool, "other"),
+            "tool_name": tool, "tool_input": given, "options": ONCE,
+        }  # fmt: skip
+        allow = await self._permissions.allowed(request) and not self._cancelled
+        answer = (
+            {"behavior": "allow", "updatedInput": asked.get("input") or {}}
+            if allow
+            else {"behavior": "deny", "message": REFUSED}
+        )
+        success = {"subtype": "success", "request_id": request_id, "response": answer}
+        await send(tree, {"type": "control_response", "response": success})
+
     def _take(self, event: dict[str, Any]) -> None:
         if event.get("type") == "system" and event.get("subtype") == "init":
             self._begun = True
             self._tell("agent.session", {"id": str(event.get("session_id", ""))})
-        message = _object(event.get("message"))
+        message = as_object(event.get("message"))
         if event.get("type") == "assistant" and message.get("usage"):
-            self._count(str(message.get("id", "")), _object(message["usage"]))
+            self._count(str(message.get("id", "")), as_object(message["usage"]))
         for update in _updates(event):
             for one in fitting(update):
                 self._tell("session.update", {"update": one})
 
     def _count(self, message: str, told: dict[str, Any]) -> None:
-        """Add up what the messages used so far, and pass it on: it counts even if the run never comes to its end."""
+        """Sum up and report usage so far: it counts even if the run never ends."""
         used = _tokens(told)
         if self._messages.get(message) == used:  # the same message again, with its next part
             return
@@ -99,8 +154,8 @@ class ClaudePrint:
         self._tell("session.update", {"update": {"sessionUpdate": "usage_update", "_meta": meta}})
 
 
-def _tools(task: Task) -> str:
-    """Return the agent's tools as `claude` takes them; secrets go into the environment, which other users cannot read."""
+def _tools(task: AgentRun) -> str:
+    """Return the tools as arguments for `claude`. Secrets stay in the environment, hidden from other users."""
     if task.tools is None:
         return ""
     server = task.tools
@@ -109,27 +164,14 @@ def _tools(task: Task) -> str:
     return msgspec.json.encode({"mcpServers": servers}).decode()
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        event = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        return {}
-    return event if isinstance(event, dict) else {}
-
-
-def _object(value: Any) -> dict[str, Any]:
-    """Return an object, an empty one for anything else: other lines have texts under the same names."""
-    return value if isinstance(value, dict) else {}
-
-
 def _updates(event: dict[str, Any]) -> list[dict[str, Any]]:
-    """Translate a line into updates: text pieces, tool calls and their results; a sub-agent's text is left out."""
-    # A sub-agent's text belongs to the tool call that started it, which reports its own result.
-    delta = _object(_object(event.get("event")).get("delta"))
+    """Translate a line into updates: text, tool calls and their results. Skip sub-agents' text."""
+    # A sub-agent's text belongs to its tool call, with a result of its own.
+    delta = as_object(as_object(event.get("event")).get("delta"))
     if event.get("type") == "stream_event" and not event.get("parent_tool_use_id"):
         text = delta.get("text") if delta.get("type") == "text_delta" else None
         return [chunk(text)] if text else []
-    content = _object(event.get("message")).get("content")
+    content = as_object(event.get("message")).get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     if event.get("type") == "assistant":
         return [_call(block) for block in blocks if block.get("type") == "tool_use"]
@@ -164,7 +206,7 @@ def _tokens(told: dict[str, Any]) -> dict[str, int]:
 
 
 def _usage(result: dict[str, Any]) -> dict[str, float]:
-    usage: dict[str, float] = {**_tokens(_object(result.get("usage")))}
+    usage: dict[str, float] = {**_tokens(as_object(result.get("usage")))}
     if isinstance(result.get("total_cost_usd"), int | float):
         usage["cost_usd"] = float(result["total_cost_usd"])
     return usage

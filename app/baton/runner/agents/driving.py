@@ -1,4 +1,4 @@
-"""What all ways of driving an agent have in common: their input, their output, their errors."""
+"""The common interface of agents' drivers: input, output, errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from baton.runner.wire import AgentTask
 
 
 class AgentError(Exception):
-    """The agent cannot do the job; `code` is stable, the text is for people. `output` is what the job then has as its output."""
+    """The agent cannot do the job. `code` is stable, the message is for people, `output` is the job's output."""
 
     def __init__(self, code: str, detail: str, output: str = "") -> None:
         super().__init__(detail)
@@ -22,14 +22,14 @@ class AgentError(Exception):
 
 
 class ThreadLost(AgentError):
-    """The agent does not have the session that it was to resume; it did nothing, and may be started again without it."""
+    """The agent lacks the session to resume. It did nothing, and may be restarted without it."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("thread_lost", detail)
 
 
 class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
-    """An MCP server that the agent starts: its command, and what is added to its environment."""
+    """An MCP server for the agent: command and additional environment."""
 
     name: str
     command: str
@@ -37,51 +37,67 @@ class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str]
 
 
-class Task(AgentTask, frozen=True, kw_only=True):
-    """What an agent is given, the folder in which it works, and the tools that it is handed."""
+class AgentRun(AgentTask, frozen=True, kw_only=True):
+    """An agent's input, working folder and tools."""
 
     folder: Path
     tools: ToolServer | None = None
 
 
-NO_THREAD = "the agent cannot take up its thread again; it is given a summary of it instead"
+NO_THREAD = "the agent cannot resume its thread; it gets a summary instead"
 
 
-def with_recap(task: Task) -> str:
-    """Return the prompt behind a summary of the thread, for an agent that does not remember it."""
+def with_recap(task: AgentRun) -> str:
+    """Return the prompt after a summary of the thread, for an agent without it."""
     if not task.recap:
         return task.prompt
     return f"<earlier>\nWhat was said and done before, as a summary:\n\n{task.recap}\n</earlier>\n\n{task.prompt}"
 
 
-EventSink = Callable[[str, dict[str, Any]], None]
-"""Takes an event's type and body; must not wait."""
+EventSink = Callable[[str, dict[str, Any]], None]  # receives an event's type and body. Must not wait.
 
 
-class Driver(Protocol):
-    """One agent, from its start to its end. Whoever passed the process tree ends it.
-
-    `usage` is what is known of tokens and cost so far, in the shape that the server takes.
-    """
+class AgentDriver(Protocol):
+    """One agent, from start to end. `usage` has the known tokens and costs, in the server's format."""
 
     usage: dict[str, float]
 
-    def __init__(self, provider: Provider, task: Task, permissions: Permissions, tell: EventSink, /) -> None:
-        """Keep the arguments; start nothing."""
+    def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink, /) -> None:
+        """Store the arguments. Start nothing."""
 
     def command(self) -> list[str]:
         """Return the command line that starts the agent."""
 
     async def work(self, tree: ProcessTree) -> str:
-        """Send the agent its task and wait for its end; return ACP's stop reason.
-
-        Raises:
-            AgentError: If the agent cannot do the task.
-            ConnectionError: If the agent died.
-        """
+        """Send the agent its task, and return ACP's stop reason. Raise AgentError, or ConnectionError if it died."""
 
     async def cancel(self) -> None:
-        """Ask the agent to stop; `work` returns by itself if the agent obeys."""
+        """Ask the agent to stop. `work` then returns if the agent obeys."""
 
     async def close(self) -> None:
-        """Release the pipes, before they are closed."""
+        """Release the pipes before they are closed."""
+
+
+ONCE = [{"id": kind, "name": name, "kind": kind} for kind, name in (("allow_once", "Allow"), ("reject_once", "Reject"))]
+"""The options of a request by an agent without options of its own."""
+LONGEST_TITLE = 1_000
+REFUSED = "This call was refused. Do not try it in another way; go on without it."
+
+
+async def send(tree: ProcessTree, message: dict[str, Any]) -> None:
+    """Write a line of JSON to the agent."""
+    tree.stdin.write(msgspec.json.encode(message) + b"\n")
+    await tree.stdin.drain()
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """Return a line's JSON object, or {}: agents print other lines, too."""
+    try:
+        return as_object(msgspec.json.decode(line))
+    except msgspec.DecodeError:
+        return {}
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Return an object, or {} for anything else: some lines have strings in the same fields."""
+    return value if isinstance(value, dict) else {}

@@ -1,7 +1,4 @@
-"""A plain model as an agent over ACP: one completion of an OpenAI-compatible endpoint, without tools, files or memory.
-
-A provider of `runner.yaml` may start it in an agent's place.
-"""
+"""A plain model as an ACP agent: one completion of an OpenAI-compatible endpoint, without tools or memory."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -24,30 +21,27 @@ from acp.schema import (
 from baton.shared.client_tls import client_tls
 
 CONNECT_S = 10.0
-SILENCE_S = 120.0
-"""Longest silence of the endpoint, in seconds; how long an answer takes in all is the runner's to bound."""
-LONGEST_ANSWER = 4 << 20
-"""Most characters of an answer that comes in one piece."""
-LONGEST_ERROR = 500
-"""Most characters of an endpoint's own words about an error."""
+SILENCE_S = 120.0  # timeout for silence of the endpoint, in seconds. The runner limits the total time.
+LONGEST_ANSWER = 4 << 20  # maximum length of an unstreamed answer, in characters
+LONGEST_ERROR = 500  # maximum length of an endpoint's error message, in characters
 _SESSION = "completion"
 
 
 class Delta(msgspec.Struct):
-    """The contents of a delta, or of a message."""
+    """The content of a delta or message."""
 
     content: str | None = None
 
 
-class Choice(msgspec.Struct):
-    """The next part of the answer: a `delta` of a stream, or the whole `message` of an endpoint that does not stream."""
+class CompletionChoice(msgspec.Struct):
+    """A part of the answer: a stream's `delta`, or the whole `message` without streaming."""
 
     delta: Delta | None = None
     message: Delta | None = None
 
 
 class TokenUsage(msgspec.Struct):
-    """What the endpoint counted."""
+    """The endpoint's token counts."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -56,7 +50,7 @@ class TokenUsage(msgspec.Struct):
 class CompletionChunk(msgspec.Struct):
     """One event of the stream, or a whole answer."""
 
-    choices: list[Choice] = []
+    choices: list[CompletionChoice] = []
     usage: TokenUsage | None = None
     error: Any = None
 
@@ -65,7 +59,7 @@ _event = msgspec.json.Decoder(CompletionChunk)
 
 
 class ModelAgent:
-    """Answers each prompt by one completion. It offers the models that it was started with, the first by default."""
+    """Answers each prompt with one completion. The first of its models is the default."""
 
     def __init__(self, url: str, models: Sequence[str], key: str, effort: str = "") -> None:
         self._url = f"{url.rstrip('/')}/chat/completions"
@@ -77,27 +71,27 @@ class ModelAgent:
         self._turn: asyncio.Task[TokenUsage] | None = None
 
     def on_connect(self, conn: Client) -> None:
-        """Keep the connection to the client."""
+        """Store the connection to the client."""
         self._client = conn
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:  # noqa: ARG002
-        """Return what this agent can do: nothing but answer."""
+        """Return the agent's capabilities: none besides answering."""
         info = Implementation(name="baton-model-agent", version="1")
         return InitializeResponse(protocol_version=PROTOCOL_VERSION, agent_info=info)
 
     async def new_session(self, **_: Any) -> NewSessionResponse:
-        """Begin a session; there is nothing to remember."""
+        """Start a session, without any state."""
         return NewSessionResponse(session_id=_SESSION, config_options=self._options())
 
     async def set_config_option(self, config_id: str, value: object, **_: Any) -> SetSessionConfigOptionResponse:
-        """Choose another model."""
+        """Choose a model."""
         if config_id != "model" or value not in self._models:
             raise RequestError.invalid_params({"details": f"`{value}` is not offered"})
         self._model = str(value)
         return SetSessionConfigOptionResponse(config_options=self._options())
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
-        """Ask the model for an answer, and send each piece as it arrives."""
+        """Send the prompt to the model, and each piece of the answer to the client."""
         text = "\n".join(block.text for block in prompt if getattr(block, "text", None))
         self._turn = asyncio.ensure_future(self._answer(session_id, text))
         try:
@@ -112,7 +106,7 @@ class ModelAgent:
         return PromptResponse(stop_reason="end_turn", usage=usage)
 
     async def cancel(self, **_: Any) -> None:
-        """Cancel the answer; the connection to the endpoint is closed."""
+        """Cancel the answer and close the connection to the endpoint."""
         if self._turn is not None:
             self._turn.cancel()
 
@@ -122,7 +116,7 @@ class ModelAgent:
             if event.error:
                 detail = event.error.get("message") if isinstance(event.error, dict) else event.error
                 raise httpx2.HTTPError(f"it answered with an error: {str(detail)[:LONGEST_ERROR]}")
-            # An endpoint that does not stream sends one event, with the whole message.
+            # Without streaming, the endpoint sends one event with the whole message.
             part = (event.choices[0].delta or event.choices[0].message) if event.choices else None
             said = part.content if part else None
             if said and self._client is not None:
@@ -130,7 +124,7 @@ class ModelAgent:
                 await self._client.session_update(session_id=session_id, update=update_agent_message_text(said))
             tokens = event.usage or tokens
         if is_empty:
-            raise httpx2.HTTPError("it answered without a text")
+            raise httpx2.HTTPError("it answered without content")
         return tokens
 
     async def _events(self, text: str) -> AsyncIterator[CompletionChunk]:
@@ -162,7 +156,6 @@ class ModelAgent:
 
 
 async def _read(pieces: AsyncIterator[str]) -> AsyncIterator[CompletionChunk]:
-    """Read an answer as it arrives: a stream of events, or one JSON object of an endpoint that ignores `stream`."""
     waiting, is_whole = "", False
     async for piece in pieces:
         is_whole = is_whole or (not waiting.strip() and piece.lstrip()[:1] == "{")
@@ -170,7 +163,7 @@ async def _read(pieces: AsyncIterator[str]) -> AsyncIterator[CompletionChunk]:
         if len(waiting) > LONGEST_ANSWER:
             raise httpx2.HTTPError(f"it answered with more than {LONGEST_ANSWER} characters in one piece")
         if not is_whole:
-            # Not splitlines: a text may hold other separators of lines.
+            # Not splitlines: strings may contain other line separators.
             *lines, waiting = waiting.lstrip("\ufeff").split("\n")
             for event in filter(None, map(_event_of, lines)):
                 yield event

@@ -1,4 +1,4 @@
-"""An agent's process and all that it starts: begun under the supervisor, ended as a whole."""
+"""An agent's process tree: started under the supervisor, ended as a whole."""
 
 import asyncio
 import contextlib
@@ -10,20 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
-_KEPT = 4_000
-"""How much of the last of standard error is kept, in characters."""
-_MARK = "BATON_TREE"
-"""The variable by which the processes of one agent are found, should all that watch over them be killed at once."""
-_HEIR_S = 3.0
-"""How long what is left of the supervisor may take to end the tree, in seconds, if a part of it was killed."""
-_END_S = 5.0
-"""Longest wait for the supervisor, in seconds, before its group is killed."""
-BUFFER = 50 * 1024 * 1024
-"""Longest line that an agent may write, in bytes."""
+_KEPT = 4_000  # maximum kept length of standard error, in characters
+_MARK = "BATON_TREE"  # marks an agent's processes, to find them if all supervising processes are killed at once
+_HEIR_S = 3.0  # time for the rest of the supervisor to end the tree after part of it was killed, in seconds
+_END_S = 5.0  # timeout of the supervisor before its group is killed, in seconds
+BUFFER = 50 * 1024 * 1024  # maximum length of an agent's line, in bytes
 
 
 class ProcessTree:
-    """A running agent, whose group and descendants end together, also if this process is killed."""
+    """A running agent. Its group and descendants end together, even if this process is killed."""
 
     def __init__(self, process: asyncio.subprocess.Process, life: int, mark: str) -> None:
         self.process = process
@@ -35,7 +30,7 @@ class ProcessTree:
 
     @classmethod
     async def start(cls, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "ProcessTree":
-        """Start a command in a session of its own, with pipes for standard input and output."""
+        """Start a command in its own session, with pipes for standard input and output."""
         watched, life = os.pipe()
         mark = secrets.token_hex(16)
         try:
@@ -53,40 +48,40 @@ class ProcessTree:
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
-        """Return the pipe to the agent."""
+        """The pipe to the agent."""
         assert self.process.stdin is not None  # noqa: S101 - it was asked for
         return self.process.stdin
 
     @property
     def stdout(self) -> asyncio.StreamReader:
-        """Return the pipe from the agent."""
+        """The pipe from the agent."""
         assert self.process.stdout is not None  # noqa: S101 - it was asked for
         return self.process.stdout
 
     @property
     def last_words(self) -> str:
-        """Return the end of what the agent wrote to standard error."""
+        """The end of the agent's standard error."""
         return self._errors.strip()
 
     async def exited(self) -> int:
-        """Wait for the exit status. `Process.wait` also waits for the pipes, which a process left behind may hold."""
+        """Wait for the exit status. `Process.wait` also waits for pipes, possibly held by leftover processes."""
         while self.process.returncode is None:  # noqa: ASYNC110 - asyncio gives no event for it
             await asyncio.sleep(0.02)
         return self.process.returncode
 
     def listen(self, on: bool) -> None:  # noqa: FBT001 - on or off
-        """Read what the agent writes, or let its pipe fill up so that it waits."""
-        # asyncio offers no other way to the pipe: its reader waits only at twice the longest line.
+        """Read the agent's output, or let its pipe fill up so that it waits."""
+        # The only access to the pipe: asyncio's reader stops only at twice the maximum line length.
         pipe = self.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]  # noqa: SLF001
         if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
             (pipe.resume_reading if on else pipe.pause_reading)()
 
     def interrupt(self) -> None:
-        """Send SIGINT to the agent's group, as Ctrl-C does; the supervisor ignores it."""
+        """Send SIGINT to the agent's group, like Ctrl-C. The supervisor ignores it."""
         self._signal(signal.SIGINT)
 
     async def end(self) -> None:
-        """End everything that is left, and return when all of it is gone; may be called twice."""
+        """End all remaining processes and wait for their end. May be called twice."""
         if self._life >= 0:
             os.close(self._life)
             self._life = -1
@@ -103,7 +98,7 @@ class ProcessTree:
         await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _watch(self) -> None:
-        """End what is left of the tree if the supervisor itself was killed."""
+        """End the rest of the tree if the supervisor itself was killed."""
         if await self.exited() >= 0:
             return
         until = asyncio.get_running_loop().time() + _HEIR_S
@@ -132,8 +127,8 @@ class ProcessTree:
 
 
 def _kill_marked(mark: bytes) -> None:
-    """Kill the processes with a variable in their environment, until there are none; Linux alone shows it."""
-    for _ in range(100):  # one that is started meanwhile is found by the next look
+    """Kill all processes with a variable in their environment. Only Linux shows it."""
+    for _ in range(100):  # the next pass finds processes started meanwhile
         found = False
         for entry in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
             with contextlib.suppress(OSError):

@@ -1,9 +1,8 @@
-"""Runs one command, and ends its whole process tree when the runner is gone, however it went.
+"""Runs one command, and ends its whole process tree with the runner, however that ended.
 
-`python -I -S supervisor.py LIFE PROGRAM ARGUMENT…`: LIFE is the read end of a pipe whose other end only the runner
-holds. Its end of file, SIGTERM, or the end of the program ends what is left of the tree: SIGTERM first, SIGKILL after
-a second. Two processes do it, a guard and its child, so that either ends the tree if the other is killed. Uses the
-standard library only.
+`python -I -S supervisor.py LIFE PROGRAM ARGUMENT…`: LIFE is the read end of a pipe held open by the runner. Its end of
+file, SIGTERM, or the program's end ends the rest of the tree: SIGTERM first, SIGKILL after a second. A guard and its
+child supervise, so that either one ends the tree if the other is killed. Standard library only.
 """
 
 import contextlib
@@ -17,14 +16,12 @@ import time
 from pathlib import Path
 
 GRACE_S = 1.0
-_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of Linux: the signal that a process gets when its parent dies."""
-_SUBREAPER = 36
-"""PR_SET_CHILD_SUBREAPER of Linux: what a process of the tree leaves behind becomes a child of this one."""
+_DEATH_SIGNAL = 1  # Linux's PR_SET_PDEATHSIG: the signal at the parent's death
+_SUBREAPER = 36  # Linux's PR_SET_CHILD_SUBREAPER: orphans of the tree become children of this process
 
 
 def main() -> int:
-    """Run the program until it or the runner ends; return its exit status."""
+    """Run the program until it or the runner ends. Return its exit status."""
     life, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(life, False)  # noqa: FBT003 - passed to this process; the agent must not hold it
     guarded, guard = os.pipe()
@@ -41,7 +38,7 @@ def main() -> int:
 
 
 def _guard(supervisor: int) -> int:
-    """Wait for the supervisor; what it leaves behind because it was killed is now this one's, and is ended."""
+    """Wait for the supervisor. If it was killed, end its orphans."""
     status: int | None = None
     while status is None:
         pid, ended = os.waitpid(-1, 0)
@@ -75,7 +72,7 @@ def _supervise(life: int, guarded: int, command: list[str]) -> int:
 
 def _let_go_of_pipes() -> None:
     quiet = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):  # the program alone holds the pipes to the runner
+    for number in (0, 1):  # only the program holds the pipes to the runner
         os.dup2(quiet, number)
 
 
@@ -89,19 +86,19 @@ def _start(command: list[str]) -> int:
     if program:
         return program
     _prctl(_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:  # it was killed before the line above
+    if os.getppid() != parent:  # the parent died before the line above
         os._exit(127)
     for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvp(command[0], command)  # noqa: S606 - no shell is meant
+        os.execvp(command[0], command)  # noqa: S606 - no shell intended
     except OSError as error:
         os.write(2, f"cannot start `{command[0]}`: {error.strerror}\n".encode())
     os._exit(127)
 
 
 def _reaped(program: int) -> int | None:
-    """Collect processes that have ended; return the program's exit status if it is among them."""
+    """Reap ended processes. Return the program's exit status, if it is among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -133,7 +130,7 @@ def _signal_all(number: int) -> None:
 
 
 def _tree() -> list[int]:
-    """List all processes below this one, also those that left the process group."""
+    """List all descendants, including those outside the process group."""
     children: dict[int, list[int]] = {}
     for pid, parent in _processes():
         children.setdefault(parent, []).append(pid)

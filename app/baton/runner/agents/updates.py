@@ -1,34 +1,30 @@
-"""Updates of an agent's session: cut to a size that the server accepts, and those by which the runner itself speaks."""
+"""Updates of an agent's session, limited to the server's size, and the runner's own updates."""
 
+import sys
 from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-LARGEST = 128 * 1024
-"""Longest event that is sent, in bytes of JSON."""
-LONGEST_OUTPUT = 600_000
-"""Longest output that a job's end carries, in bytes of JSON."""
-_LONGEST_END = LONGEST_OUTPUT // 6
-"""Characters of the end that is kept of a longer one: at most six bytes each in JSON."""
-_PIECE = 24_000
-"""Characters of one piece of a text that is split: at most six bytes each in JSON."""
+from baton.runner.agents.driving import ToolServer
+from baton.runner.wire import LeasedTask
+
+LARGEST = 128 * 1024  # maximum size of an event, in bytes of JSON
+LONGEST_OUTPUT = 600_000  # maximum size of the output in a job's end, in bytes of JSON
+_LONGEST_END = LONGEST_OUTPUT // 6  # characters kept of a longer output's end: at most six bytes each in JSON
+_PIECE = 24_000  # characters per chunk of a split text: at most six bytes each in JSON
 _CHUNKS = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
 
 
 def words(note: str) -> dict[str, object]:
-    """Return an update by which the runner says something to who follows, apart from the agent's answer."""
-    return {
-        "sessionUpdate": "tool_call",
-        "toolCallId": "runner",
-        "title": note,
-        "kind": "other",
-        "status": "completed",
-    }
+    """Return an update with a message of the runner, apart from the agent's answer."""
+    return {"sessionUpdate": "tool_call", "toolCallId": "runner", "title": note, "kind": "other", "status": "completed"}
 
 
 def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
-    """Split a long text into several chunks; in any other update that is too long leave out the long fields."""
+    """Split a long text into chunks. Drop long fields of any other oversized update."""
     size = len(msgspec.json.encode(update))
     if size <= LARGEST:
         return [update]
@@ -41,8 +37,8 @@ def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**kept, "_meta": {"baton": {"omitted": sorted(set(update) - set(kept) | {"_meta"} & set(update))}}}]
 
 
-class Answer:
-    """The pieces of the agent's answer; of a very long one only the end is kept, since the events have all of it."""
+class AgentAnswer:
+    """The pieces of the agent's answer. Of a very long one only the end is kept; the events have all of it."""
 
     def __init__(self) -> None:
         self._pieces: deque[str] = deque()
@@ -71,7 +67,7 @@ class Answer:
 
 
 def text_of(update: dict[str, Any]) -> str:
-    """Return the text of a chunk of the agent's answer, "" for any other update."""
+    """Return the text of a chunk of the agent's answer, or ""."""
     content = update.get("content")
     if update.get("sessionUpdate") == "agent_message_chunk" and isinstance(content, dict):
         return str(content.get("text", ""))
@@ -79,5 +75,19 @@ def text_of(update: dict[str, Any]) -> str:
 
 
 def chunk(text: str) -> dict[str, Any]:
-    """Return an update with a piece of the agent's answer, in ACP's shape."""
+    """Return an ACP update with a piece of the agent's answer."""
     return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+
+
+_PASSED = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE", "HOME", "PATH", "XDG_CONFIG_HOME")
+"""Environment of `baton mcp`: some agents start MCP servers without their own environment."""
+
+
+def tool_server(lease: LeasedTask, env: Mapping[str, str]) -> ToolServer:
+    """Return `baton mcp` for the job's session, so that further delegations belong to it."""
+    passed = {name: env[name] for name in _PASSED if env.get(name)}
+    passed["BATON_JOB"] = lease.job
+    if lease.session_id:
+        passed["BATON_SESSION"] = lease.session_id
+    command = str(Path(sys.executable).with_name("baton"))
+    return ToolServer(name="baton", command=command, args=["mcp"], env=passed)

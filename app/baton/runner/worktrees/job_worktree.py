@@ -1,4 +1,4 @@
-"""The worktree of one job: made or taken up, prepared for the agent, and its changes reported when the agent has ended."""
+"""The worktree of one job: created or resumed, prepared, and its changes reported at the end."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -9,19 +9,55 @@ import msgspec
 
 from baton.runner.agents.updates import words
 from baton.runner.config import RunnerConfig, Workspace
-from baton.runner.wire import Lease
-from baton.runner.worktrees.job_updates import ended_setup, summary
+from baton.runner.wire import LeasedTask
 from baton.runner.worktrees.preparation import copy_files, new_files, run_setup, said_of_copies
-from baton.runner.worktrees.worktrees import NoWorktree, Worktree, Worktrees
+from baton.runner.worktrees.results import shown
+from baton.runner.worktrees.worktrees import NoWorktree, Worktree, WorktreeChange, Worktrees
 
-Put = Callable[[str, dict[str, Any]], None]
-"""Adds an event to the job."""
+# The runner's own entries in a job's stream.
+
+MOST_FILES = 100  # maximum number of files in a job's summary. All are counted.
+_LONGEST_NAME = 200
+
+
+def ended_setup(output: str, *, failed: bool) -> dict[str, object]:
+    """Return the update that ends the setup of a worktree, with its output."""
+    return {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "setup",
+        "status": "failed" if failed else "completed",
+        "content": [{"type": "content", "content": {"type": "text", "text": output}}],
+    }
+
+
+def summary(change: WorktreeChange) -> dict[str, object]:
+    """Return the summary of a change in the server's format."""
+    files = [
+        {
+            "path": shown(file.path)[:_LONGEST_NAME],
+            "change": file.change,
+            "added": file.added,
+            "deleted": file.deleted,
+            "mode": file.mode,
+        }
+        for file in change.files[:MOST_FILES]
+    ]
+    return {
+        "diff": change.diff,
+        "truncated": change.truncated,
+        "changed": len(change.files),
+        "files": files,
+        "notes": change.notes,
+    }
+
+
+Put = Callable[[str, dict[str, Any]], None]  # adds an event to the job
 
 
 class JobWorktree:
-    """The worktree of an attempt; `setup_s` is how long its setup took, in seconds."""
+    """The worktree of an attempt. `setup_s` is the duration of its setup, in seconds."""
 
-    def __init__(self, lease: Lease, config: RunnerConfig, worktrees: Worktrees, put: Put) -> None:
+    def __init__(self, lease: LeasedTask, config: RunnerConfig, worktrees: Worktrees, put: Put) -> None:
         self._lease = lease
         self._config = config
         self._worktrees = worktrees
@@ -30,17 +66,9 @@ class JobWorktree:
         self.setup_s = 0.0
 
     async def begin(self, source: Path, env: Mapping[str, str], limit_s: float, stopping: asyncio.Event) -> Path:
-        """Make the worktree and prepare it; return the folder in which the agent starts.
+        """Create and prepare the worktree. Return the agent's folder. Raise AgentError or NoWorktree.
 
-        Args:
-            source: The workspace's own folder.
-            env: The environment of the workspace's setup.
-            limit_s: Longest time of the setup, in seconds.
-            stopping: Set when the job is to stop.
-
-        Raises:
-            AgentError: If the setup fails, or takes too long.
-            NoWorktree: If git cannot make the worktree, or the files cannot be copied.
+        `env` and `limit_s` (seconds) are the setup's. `stopping` is set when the job is to stop.
         """
         self._tree = tree = await self._made(source)
         if tree.note:
@@ -55,22 +83,24 @@ class JobWorktree:
             self._tree = msgspec.structs.replace(tree, left_out=left_out)
         return tree.folder
 
-    async def end(self, *, has_worked: bool) -> None:
-        """Report what the agent changed, if it was started, and release the worktree."""
-        tree = self._tree
+    async def end(self, *, has_worked: bool) -> str:
+        """Report the agent's changes, and release the worktree. Return why the changes are lost, or ""."""
+        tree, lost = self._tree, ""
         if tree is None:
-            return
+            return lost
         if has_worked:
             try:
                 change = await self._worktrees.collect(tree, self._lease.job, self._lease.attempt)
             except NoWorktree as error:
-                self._say(f"what the job changed could not be kept as a commit, and is in `{tree.top}` only: {error}")
+                if not (tree.top.exists() and tree.git_dir.exists()):
+                    lost = f"its worktree `{tree.top}` was removed while it ran; its changes are lost"
+                self._say(lost or f"the job's changes could not be committed, and are only in `{tree.top}`: {error}")
             else:
                 self._put("workspace.diff", summary(change))
         await self._worktrees.done(tree)
+        return lost
 
     async def _made(self, workspace: Path) -> Worktree:
-        """Return the worktree of the job whose thread this one continues, else a new one."""
         lease = self._lease
         name, why = f"{lease.job}.{lease.attempt}", ""
         if lease.thread not in {"continue", "fresh"}:
@@ -87,7 +117,6 @@ class JobWorktree:
     async def _set_up(
         self, workspace: Workspace, tree: Worktree, env: Mapping[str, str], limit_s: float, stopping: asyncio.Event
     ) -> list[str]:
-        """Run the workspace's setup, if it has one, and return the new files that it made."""
         if not workspace.setup or stopping.is_set():
             return []
         command = workspace.setup.strip()

@@ -1,4 +1,4 @@
-"""Prepares a new worktree for its agent: files that git does not track are copied into it, and its setup is run."""
+"""Prepares a new worktree: copies untracked files into it, and runs its setup."""
 
 import asyncio
 import contextlib
@@ -16,45 +16,35 @@ from baton.runner.config import Workspace
 from baton.runner.worktrees.git import GitError, git
 from baton.runner.worktrees.worktrees import NoWorktree, Worktree
 
-MOST_COPIED = 2_000
-"""Most files that `copy` copies."""
+MOST_COPIED = 2_000  # maximum number of copied files
 MOST_COPIED_BYTES = 256 * 1024 * 1024
-LONGEST_OUTPUT = 16_000
-"""How much of the end of a setup's output is kept, in bytes."""
+LONGEST_OUTPUT = 16_000  # maximum kept size of a setup's output, in bytes
 _MOST_NAMED = 5
 _READ_S = 2.0
-_LAST_LINES = 1_500
-"""How much of the end of a failed setup's output its error holds, in characters."""
+_LAST_LINES = 1_500  # maximum length of a failed setup's output in its error, in characters
 
 
 class SetupOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of what a setup printed, its exit status (None if it was ended), and how long it took in seconds."""
+    """The end of a setup's output, its exit status (None if it was ended), and its duration in seconds."""
 
     text: str
     status: int | None
     took_s: float
 
     def failure(self, command: str, *, timed_out: bool) -> AgentError | None:
-        """Return why the setup failed, None if it did not."""
+        """Return why the setup failed, or None."""
         if self.status == 0:
             return None
-        how = f"had not ended after {self.took_s:.0f} s" if timed_out else f"ended with {self.status}"
+        how = f"did not end within {self.took_s:.0f} s" if timed_out else f"ended with {self.status}"
         code, last = "setup_timeout" if timed_out else "setup_failed", self.text[-_LAST_LINES:].strip()
         return AgentError(code, f"`{command}` {how}: {last}", self.text)
 
 
 async def copy_files(workspace: Workspace, source: Path, tree: Worktree) -> tuple[list[str], list[str]]:
-    """Copy the files that a workspace's `copy` names into a worktree.
-
-    Returns:
-        The copied files, as paths in the worktree, and notes on what was not copied.
-
-    Raises:
-        NoWorktree: If they are too many or too large, or cannot be copied.
-    """
+    """Copy the files of a workspace's `copy`. Return their paths, and notes on skipped ones. Raise NoWorktree."""
     if not workspace.copy:
         return [], []
-    # Whatever git knows is in the worktree already, in the state that `worktrees.uncommitted` asks for.
+    # Tracked files are already in the worktree, in the state chosen by `worktrees.uncommitted`.
     try:
         printed = await git(tree.top, "ls-files", "-z")
     except GitError as error:
@@ -76,15 +66,15 @@ def _copy_all(workspace: Workspace, source: Path, tree: Worktree, known: set[str
             if inside in known or inside in copied:
                 continue
             real, target = path.resolve(), tree.folder / name
-            # The worktree's own links are followed by nothing that is written: they are the repository's, not the person's.
+            # Never write through the worktree's links: they are the repository's, not the person's.
             if not (_is_below(real, source) and _makes_folders(target, tree.folder)):
                 notes.append(f"`{name}` leads out of the workspace and was not copied")
                 continue
             size += real.stat().st_size
             if size > MOST_COPIED_BYTES or len(copied) == MOST_COPIED:
                 raise NoWorktree(
-                    f"`copy` names more than {MOST_COPIED} files or {MOST_COPIED_BYTES >> 20} MiB;"
-                    " make what is large by `setup`"
+                    f"`copy` matches more than {MOST_COPIED} files or {MOST_COPIED_BYTES >> 20} MiB;"
+                    " create large files with `setup`"
                 )
             try:
                 shutil.copy2(real, target, follow_symlinks=False)
@@ -92,12 +82,12 @@ def _copy_all(workspace: Workspace, source: Path, tree: Worktree, known: set[str
                 raise NoWorktree(f"`{name}` cannot be copied into the worktree: {error}") from None
             copied.append(inside)
         if not found:
-            notes.append(f"`copy` names `{pattern}`, and there is no such file")
+            notes.append(f"`copy` names `{pattern}`, but no file matches")
     return copied, notes
 
 
 def _files(source: Path, pattern: str) -> list[Path]:
-    """List the files of a glob, and those in the folders that it names; nothing of git's own."""
+    """List the files of a glob, including those in matching folders, without git's own."""
     files: list[Path] = []
     for path in sorted(source.glob(pattern)):
         below = [path]
@@ -105,7 +95,7 @@ def _files(source: Path, pattern: str) -> list[Path]:
             below = [Path(top) / name for top, _, names in os.walk(path) for name in sorted(names)]
         files += [one for one in below if one.is_file() and ".git" not in one.relative_to(source).parts]
         if len(files) > 2 * MOST_COPIED:
-            break  # far too many: the caller refuses them
+            break  # too many: the caller refuses them
     return files
 
 
@@ -114,7 +104,7 @@ def _is_below(real: Path, source: Path) -> bool:
 
 
 def _makes_folders(target: Path, top: Path) -> bool:
-    """Make the folders above a file in a worktree; return whether all of them are in it and the file is new."""
+    """Create a file's folders in a worktree. Return whether all are inside it and the file is not a link."""
     folder = top.resolve()
     for part in target.parent.relative_to(top).parts:
         folder /= part
@@ -127,11 +117,7 @@ def _makes_folders(target: Path, top: Path) -> bool:
 async def run_setup(
     workspace: Workspace, folder: Path, env: Mapping[str, str], limit_s: float, stopping: asyncio.Event
 ) -> tuple[SetupOutput, bool]:
-    """Run a workspace's setup in a folder, until it ends, is stopped, or its time is over.
-
-    Returns:
-        What it printed and how it ended, and whether its time was over.
-    """
+    """Run a workspace's setup until its end, a stop, or its timeout. Return its output, and whether it timed out."""
     began = time.monotonic()
     tree = await ProcessTree.start(["/bin/sh", "-c", f"exec 2>&1\n{workspace.setup}"], cwd=folder, env=env)
     with contextlib.suppress(OSError):
@@ -152,7 +138,7 @@ async def run_setup(
         timed_out = not ending.done() and not stopped.done()
     finally:
         await tree.end()
-        # What left the process group may still hold the pipe, where the supervisor cannot find it.
+        # A process outside the group may hold the pipe, unknown to the supervisor.
         await asyncio.wait({reading}, timeout=_READ_S)
         for task in (reading, ending, stopped):
             task.cancel()
@@ -162,7 +148,7 @@ async def run_setup(
 
 
 async def new_files(tree: Worktree) -> list[str]:
-    """List what git does not know in a worktree, as paths in it; a new folder is one path."""
+    """List a worktree's untracked paths. A new folder is one path."""
     try:
         printed = await git(tree.top, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal")
     except GitError as error:
@@ -171,7 +157,7 @@ async def new_files(tree: Worktree) -> list[str]:
 
 
 def said_of_copies(copied: list[str], notes: list[str]) -> str:
-    """Return one line that says what was copied into a worktree and what was not, "" for nothing."""
+    """Describe the copied and skipped files in one line, or return ""."""
     named = ", ".join(f"`{name}`" for name in copied[:_MOST_NAMED])
     more = f" and {len(copied) - _MOST_NAMED} more" if len(copied) > _MOST_NAMED else ""
     texts = [f"copied {named}{more}"] if copied else []

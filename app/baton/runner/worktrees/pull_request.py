@@ -1,4 +1,4 @@
-"""Opens a pull request, or a merge request, of a job's result by the person's own `gh` or `glab`."""
+"""Opens a pull or merge request for a job's result with the person's `gh` or `glab`."""
 
 import asyncio
 import contextlib
@@ -14,18 +14,17 @@ from urllib.parse import urlsplit
 import msgspec
 
 from baton.runner.worktrees import results
-from baton.runner.worktrees.git import GitError, git, line
+from baton.runner.worktrees.git import GitError, git, guarded, line, push
 from baton.runner.worktrees.results import Result
 
-LIMIT_S = 120.0
-"""Longest time for the push, and for the program that opens the request, in seconds."""
+LIMIT_S = 120.0  # timeout of the push, and of the program that opens the request, in seconds
 MANUAL = "make a branch with `baton jobs branch`, push it, and open the request by hand"
 _URL = re.compile(r"https?://\S+")
 _LONGEST_ERROR = 2_000
 
 
 class PullRequestRefused(Exception):
-    """No request was opened; `code` is stable, the text is for people."""
+    """No request was opened. `code` is stable, the message is for people."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -33,7 +32,7 @@ class PullRequestRefused(Exception):
 
 
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to open: the branch, the texts, the branch that it is to be merged into ("" for the usual one), whether as a draft."""
+    """The branch, texts, target branch ("" for the default) and draft state of a request."""
 
     branch: str
     title: str
@@ -43,14 +42,11 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def open_request(result: Result, wanted: PullRequest, env: Mapping[str, str]) -> str:
-    """Push a branch of a job's changes alone, and open a request for it; return the request's address.
+    """Push a branch with only the job's changes, and open a request. Return its URL.
 
-    The branch begins at the last commit, without the snapshot of uncommitted changes that the job may have begun at: those
-    are nobody's to publish.
-
-    Raises:
-        GitError: If git cannot make the branch.
-        PullRequestRefused: If neither program is there, or the push or the program fails; the branch stays.
+    The branch starts at the last commit, without the person's uncommitted changes: those must not be published. Raise
+    GitError if git cannot create the branch, or PullRequestRefused if no program is installed, or the push or the
+    program fails; the branch remains.
     """
     repository = Path(result.repository)
     remote, address = await _remote(repository)
@@ -58,16 +54,15 @@ async def open_request(result: Result, wanted: PullRequest, env: Mapping[str, st
     await _make_branch(result, wanted)
     try:
         async with asyncio.timeout(LIMIT_S):
-            await git(repository, "push", "--quiet", "--set-upstream", remote, f"refs/heads/{wanted.branch}")
+            await push(repository, "--set-upstream", remote, f"refs/heads/{wanted.branch}")
     except GitError as error:
         raise PullRequestRefused("push_refused", str(error)) from None
     except TimeoutError:
-        raise PullRequestRefused("push_refused", f"the push had not ended after {LIMIT_S:g} s") from None
+        raise PullRequestRefused("push_refused", f"the push did not end within {LIMIT_S:g} s") from None
     return await _opened(program, wanted, repository, env)
 
 
 async def _remote(repository: Path) -> tuple[str, str]:
-    """Return the remote to push to, and its address."""
     names = (await line(repository, "remote")).split()
     if not names:
         raise PullRequestRefused("no_remote", f"`{repository}` has no remote to push to; add one with `git remote add`")
@@ -79,14 +74,14 @@ async def _remote(repository: Path) -> tuple[str, str]:
 
 
 def _program(address: str, env: Mapping[str, str]) -> str:
-    """Return the path of the program for a remote's forge: by its host's name, else whichever is there."""
+    """Return the program's path by the remote's host name, or any installed one."""
     there = {name: shutil.which(name, path=env.get("PATH")) for name in ("gh", "glab")}
     host = (urlsplit(address).hostname or address.partition("@")[2].partition(":")[0] or "").lower()
     named = {"gh": "github" in host, "glab": "gitlab" in host}
     for name, is_named in named.items():
         if is_named and not there[name]:
             raise PullRequestRefused(
-                "no_forge_tool", f"`{host}` needs `{name}`, which is not installed; install it, or {MANUAL}"
+                "no_forge_tool", f"`{host}` needs `{name}`, but it is not installed; install it, or {MANUAL}"
             )
         if is_named:
             return str(there[name])
@@ -99,7 +94,7 @@ def _program(address: str, env: Mapping[str, str]) -> str:
 
 
 async def _make_branch(result: Result, wanted: PullRequest) -> None:
-    """Make the branch, or take the one that an earlier try made."""
+    """Create the branch, or reuse that of an earlier attempt."""
     repository, branch = Path(result.repository), f"refs/heads/{wanted.branch}"
     await git(repository, "check-ref-format", "--branch", wanted.branch)
     tree = await _tree(result)
@@ -116,24 +111,24 @@ async def _make_branch(result: Result, wanted: PullRequest) -> None:
 
 
 async def _tree(result: Result) -> str:
-    """Return the tree of the last commit with the job's changes, and nothing of a snapshot."""
+    """Return the last commit's tree with the job's changes, without the snapshot."""
     repository = Path(result.repository)
     if result.base == result.head:
         return await line(repository, "rev-parse", f"{result.commit}^{{tree}}")
     with tempfile.TemporaryDirectory(prefix="baton-") as folder:
-        patch, index = Path(folder) / "result.patch", Path(folder) / "index"
+        patch, index = Path(folder) / "result.patch", {"GIT_INDEX_FILE": str(Path(folder) / "index")}
         await results.write_patch(result, patch)
-        await git(repository, "read-tree", result.head, index=index)
+        await git(repository, "read-tree", result.head, env=index)
         try:
-            await git(repository, *results.APPLY, "--cached", str(patch), index=index)
+            await git(repository, *results.APPLY, "--cached", str(patch), env=index)
         except GitError as error:
             reasons = "; ".join(results.reasons_of(error))
             raise PullRequestRefused(
                 "needs_uncommitted",
-                f"the job's changes build on uncommitted changes of yours ({reasons}); commit those, `baton jobs apply` these,"
+                f"the job's changes depend on your uncommitted changes ({reasons}); commit yours, apply these with `baton jobs apply`,"
                 " and open the request by hand",
             ) from None
-        return await line(repository, "write-tree", index=index)
+        return await line(repository, "write-tree", env=index)
 
 
 async def _opened(program: str, wanted: PullRequest, repository: Path, env: Mapping[str, str]) -> str:
@@ -147,15 +142,16 @@ async def _opened(program: str, wanted: PullRequest, repository: Path, env: Mapp
         command += ["--target-branch", wanted.target] if wanted.target else []
     command += ["--draft"] if wanted.draft else []
     quiet = {"GH_PROMPT_DISABLED": "1", "GLAB_NO_PROMPT": "1", "NO_COLOR": "1"}
+    made = await guarded(repository, {**env, **quiet}, push=True)  # it runs git
     process = await asyncio.create_subprocess_exec(
-        program, *command, cwd=repository, env={**env, **quiet}, stdin=asyncio.subprocess.DEVNULL,
+        program, *command, cwd=repository, env=made, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
         async with asyncio.timeout(LIMIT_S):
             out, err = await process.communicate()
     except TimeoutError:
-        raise PullRequestRefused("forge_refused", f"`{name}` had not ended after {LIMIT_S:g} s") from None
+        raise PullRequestRefused("forge_refused", f"`{name}` did not end within {LIMIT_S:g} s") from None
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):

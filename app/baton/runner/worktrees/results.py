@@ -1,4 +1,4 @@
-"""The results of jobs that ran in a worktree: each is a commit in the person's repository (decision 0029)."""
+"""The results of jobs with a worktree: each is a commit in the person's repository (decision 0029)."""
 
 import asyncio
 import contextlib
@@ -6,12 +6,38 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 import msgspec
+import yaml
 
 from baton.runner.worktrees.git import GitError, git, line
-from baton.runner.worktrees.hook_settings import is_hook_setting
+from baton.shared import policy_folders
+
+# Files that configure clients' hooks: an agent's changes to them are not applied, a person's are.
+
+
+def is_hook_setting(path: str, *, is_link: bool) -> bool:
+    """Return whether a path is a hook setting, or a link in the place of a folder above one."""
+    name = f"/{path.lower()}"
+    if any(fnmatchcase(name, pattern) for pattern in _patterns()):
+        return True
+    return is_link and PurePosixPath(name).name in _folders()
+
+
+@cache
+def _patterns() -> tuple[str, ...]:
+    """Return the shipped policies' globs for files in a repository, in lower case."""
+    config = yaml.safe_load((policy_folders.shipped() / "config.yaml").read_text())
+    return tuple(one.lower().replace("**", "*") for one in config["hook_settings"] if one.startswith("**/"))
+
+
+@cache
+def _folders() -> frozenset[str]:
+    return frozenset(part for pattern in _patterns() for part in pattern.split("/")[:-1] if part not in ("", "*"))
+
 
 _DIFF = (
     "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
@@ -19,23 +45,21 @@ _DIFF = (
 )  # fmt: skip
 _PATCH = ("-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/")
 APPLY = ("-c", "apply.ignoreWhitespace=no", "apply", "--whitespace=nowarn")
-LARGEST_PAGE = 98_304
-"""Most bytes of one page of a difference."""
-_CONTINUES = 0b10
-"""The first two bits of a byte of UTF-8 that begins no character."""
+LARGEST_PAGE = 98_304  # maximum size of one page of a diff, in bytes
+_CONTINUES = 0b10  # the first two bits of a UTF-8 continuation byte
 _LINK, _SUBMODULE = "120000", "160000"
 _CHANGES = {"A": "added", "D": "deleted"}
 
 
 class NoResult(Exception):
-    """There is no such result here, or it cannot be used; the text says why."""
+    """The result does not exist here or is unusable. The message says why."""
 
 
 class ApplyRefused(Exception):
     """The result was not applied, and nothing was written.
 
-    `reasons` has one line for each cause, `code` is `conflict`, `applied_already`, or `unsafe` for what leads out of the
-    repository or into git's own files.
+    `reasons` has one line per cause. `code` is `conflict`, `applied_already`, or `unsafe` for paths outside the
+    repository or in git's own files.
     """
 
     def __init__(self, code: str, reasons: Sequence[str]) -> None:
@@ -45,7 +69,7 @@ class ApplyRefused(Exception):
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a job changed; `added` and `deleted` are lines, None for a binary file. Modes are git's."""
+    """A changed file. `added` and `deleted` are lines, None for a binary file. Modes are git's."""
 
     path: str
     change: str
@@ -57,11 +81,11 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the result of one attempt is: the repository's top folder, the commit before, the commit after, and the worktree.
+    """The result of one attempt: repository, commits before and after, and worktree.
 
-    `head` is the repository's last commit when the worktree began; `base` differs from it if it is a snapshot. `since` is the
-    commit of the job that this one continued, "" for none. `worktree` is "" once a later job of the thread has it; `git_dir` is its
-    git directory. `left_out` are paths in it that belong to no result: what was copied into it, and what its setup made.
+    `head` is the repository's last commit at the start; `base` differs from it if it is a snapshot. `since` is the
+    commit of the continued job, or "". `worktree` is "" once a later job of the thread has it; `git_dir` is its git
+    directory. `left_out` are paths outside of any result: copied files, and the setup's files.
     """
 
     job: str
@@ -77,18 +101,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ref(self) -> str:
-        """Return the name that keeps the commit."""
+        """The ref that keeps the commit."""
         return f"refs/baton/jobs/{self.job}.{self.attempt}"
 
 
 class Results:
-    """The records of this machine's results, one file for each attempt: an earlier one may hold work that a later one lacks."""
+    """The records of this machine's results, one file per attempt: earlier ones may have work that later ones lack."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def save(self, result: Result) -> None:
-        """Keep a result's record."""
+        """Store a result."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(result)
         new = path.with_suffix(".new")
@@ -96,11 +120,7 @@ class Results:
         new.replace(path)
 
     def get(self, job: str, attempt: int = 0) -> Result:
-        """Return the result of an attempt, 0 for the newest one that has a result.
-
-        Raises:
-            NoResult: If this machine has none.
-        """
+        """Return the result of an attempt, 0 for the newest. Raise NoResult."""
         found = {result.attempt: result for result in self.of_job(job)}
         if found and not attempt:
             return found[max(found)]
@@ -108,7 +128,7 @@ class Results:
             return found[attempt]
         which = f"attempt {attempt} of `{job[:100]}`" if attempt else f"`{job[:100]}`"
         raise NoResult(
-            f"this machine has no result of {which}: only an ended job that was delegated with `--worktree` leaves one,"
+            f"this machine has no result of {which}: only ended jobs with `--worktree` have one,"
             " on the machine of its runner"
         )
 
@@ -117,15 +137,15 @@ class Results:
         return [result for _, result in self._read() if result.job == job]
 
     def of_worktree(self, worktree: Path) -> Result | None:
-        """Return a result of a worktree, None if it has none."""
+        """Return a result of a worktree, or None."""
         return next((result for _, result in self._read() if result.worktree == str(worktree)), None)
 
     def remove(self, result: Result) -> None:
-        """Forget a result."""
+        """Delete a result's record."""
         self._path(result).unlink(missing_ok=True)
 
     def older_than(self, moment: float) -> list[Result]:
-        """List the results that were stored before a moment, in seconds since 1970."""
+        """List the results stored before a time, in seconds since 1970."""
         return [result for stored_at, result in self._read() if stored_at < moment]
 
     def _read(self) -> Iterator[tuple[float, Result]]:
@@ -138,7 +158,7 @@ class Results:
 
 
 async def changed_files(result: Result) -> list[ChangedFile]:
-    """List what a job changed, in the order of paths. Raise GitError."""
+    """List a job's changed files, by path. Raise GitError."""
     printed = await git(Path(result.repository), *_DIFF, "-z", "--raw", "--numstat", result.base, result.commit)
     fields = printed.decode("utf-8", "surrogateescape").split("\0")
     raw, counts, place = [], {}, 0
@@ -165,23 +185,18 @@ async def changed_files(result: Result) -> list[ChangedFile]:
 
 
 async def difference(result: Result, limit: int | None = None) -> bytes:
-    """Return the difference as git's patch, at most `limit` bytes of it. Raise GitError."""
+    """Return at most `limit` bytes of the diff as git's patch. Raise GitError."""
     return await git(Path(result.repository), *_DIFF, *_PATCH, result.base, result.commit, limit=limit)
 
 
 async def difference_page(result: Result, path: str, offset: int) -> tuple[str, int | None]:
-    """Return the part of a difference, or of one file's, that begins at a byte; and where the next one begins, None for the last.
-
-    Raises:
-        GitError: If git fails.
-        NoResult: If the job did not change such a file.
-    """
+    """Return a page of a diff, and the next byte offset or None. Raise GitError, or NoResult for an unknown path."""
     with tempfile.TemporaryDirectory(prefix="baton-") as folder:
         patch = Path(folder) / "result.patch"
         await write_patch(result, patch, path)
         size = patch.stat().st_size
         if path and not size:
-            raise NoResult(f"`{shown(path)[:200]}` is no file that `{result.job}` changed")
+            raise NoResult(f"`{shown(path)[:200]}` was not changed by `{result.job}`")
         with patch.open("rb") as file:
             file.seek(offset)
             data = file.read(LARGEST_PAGE)
@@ -192,7 +207,7 @@ async def difference_page(result: Result, path: str, offset: int) -> tuple[str, 
 
 
 def _end_of_page(data: bytes) -> int:
-    """Return where a page ends that is followed by another: before a file, a hunk, a line, or at least a character."""
+    """Return the end of a page: before a file, a hunk, a line, or at least a character."""
     half = len(data) // 2  # a page that ends at the first hunk's header would show nothing of the file
     for begins, least in ((b"\ndiff --git ", half), (b"\n@@ ", half), (b"\n", 0)):
         place = data.rfind(begins, least)
@@ -205,13 +220,10 @@ def _end_of_page(data: bytes) -> int:
 
 
 async def apply(result: Result, *, by_agent: bool = False) -> list[ChangedFile]:
-    """Write a job's changes into the repository's working tree, all or nothing; return the changed files.
+    """Apply a job's changes to the repository's working tree, all or nothing. Return the changed files.
 
-    If an agent asks for it, changes to what makes agents' clients ask Baton are refused.
-
-    Raises:
-        ApplyRefused: If a change conflicts with the working tree, or leads out of it; nothing was written.
-        GitError: If git fails.
+    An agent's request to change hook settings is refused. Raise ApplyRefused if a change conflicts with the working
+    tree or leaves it, or GitError.
     """
     files = await changed_files(result)
     if not files:
@@ -219,7 +231,7 @@ async def apply(result: Result, *, by_agent: bool = False) -> list[ChangedFile]:
     reasons = await _dangers(result, files)
     if by_agent:
         reasons += [
-            f"{shown(file.path)}: makes a client ask Baton; only a person applies it, with `baton jobs apply`"
+            f"{shown(file.path)}: configures a client's hooks; only a person may apply it, with `baton jobs apply`"
             for file in files
             if is_hook_setting(file.path, is_link=file.mode == _LINK)
         ]
@@ -228,25 +240,20 @@ async def apply(result: Result, *, by_agent: bool = False) -> list[ChangedFile]:
     with tempfile.TemporaryDirectory(prefix="baton-") as folder:
         patch = Path(folder) / "result.patch"
         try:
-            await _apply_patch(result, patch)
+            await write_patch(result, patch)
+            # Git checks every file before writing. A path in `.git`, outside, or below a link is an error.
+            await git(Path(result.repository), *APPLY, str(patch))
         except GitError as error:
             if result.since and await _is_applied(msgspec.structs.replace(result, commit=result.since), patch):
-                # The person has the job before it in their files already: only what came after is new to them.
+                # The person has already applied the previous job: only the changes since then are new.
                 return await apply(msgspec.structs.replace(result, base=result.since, since=""), by_agent=by_agent)
             if await _is_applied(result, patch):
-                raise ApplyRefused("applied_already", ["the result is applied already"]) from None
+                raise ApplyRefused("applied_already", ["the result is already applied"]) from None
             raise ApplyRefused("conflict", reasons_of(error)) from None
     return files
 
 
-async def _apply_patch(result: Result, patch: Path) -> None:
-    await write_patch(result, patch)
-    # Git checks every file before it writes the first one; a path in `.git`, outside, or below a link is an error.
-    await git(Path(result.repository), *APPLY, str(patch))
-
-
 async def _is_applied(result: Result, patch: Path) -> bool:
-    """Return whether the working tree has a result's changes already."""
     await write_patch(result, patch)
     try:
         await git(Path(result.repository), *APPLY, "--check", "--reverse", str(patch))
@@ -256,25 +263,25 @@ async def _is_applied(result: Result, patch: Path) -> bool:
 
 
 async def write_patch(result: Result, patch: Path, path: str = "") -> None:
-    """Write a result's difference, or that of one file, into a file; it may be larger than memory. Raise GitError."""
+    """Write a result's diff, or one file's, to a file: it may exceed memory. Raise GitError."""
     only = ("--", path) if path else ()
     words = (*_DIFF, *_PATCH, f"--output={patch}", result.base, result.commit, *only)
     await git(Path(result.repository), "--literal-pathspecs", *words)
 
 
 def reasons_of(error: GitError) -> list[str]:
-    """Return why `git apply` refused a patch, a line for each cause."""
+    """Return the reasons of a failed `git apply`, one line per cause."""
     lines = [text.partition("error: ")[2] for text in str(error).splitlines() if "error: " in text]
     return lines or [str(error)]
 
 
 async def branch(result: Result, name: str) -> None:
-    """Make a branch of a result; no file is touched. Raises GitError, also if there is such a branch."""
+    """Create a branch of a result. No file is touched. Raise GitError, also if the branch exists."""
     await git(Path(result.repository), "branch", "--no-track", "--", name, result.commit)
 
 
 async def discard(result: Result) -> None:
-    """Remove a result's commit, and its worktree if it is still there. Raise GitError."""
+    """Delete a result's commit, and its worktree if it exists. Raise GitError."""
     repository = Path(result.repository)
     if result.worktree:
         await remove_worktree(Path(result.worktree), repository)
@@ -282,12 +289,12 @@ async def discard(result: Result) -> None:
 
 
 async def remove_worktree(worktree: Path, repository: Path) -> None:
-    """Remove a worktree and its entry in the repository, whatever the agent made of it."""
+    """Delete a worktree and its entry in the repository, in whatever state."""
     remove = ("worktree", "remove", "--force", "--force", str(worktree))
     try:
         await git(repository, *remove)
     except GitError:
-        # Git takes no folder for a worktree whose `.git` was replaced. Without the folder it removes the entry.
+        # Git does not recognize a worktree with a replaced `.git`. Without the folder it removes the entry.
         await asyncio.to_thread(shutil.rmtree, worktree, ignore_errors=True)
         with contextlib.suppress(GitError):
             await git(repository, *remove)
@@ -305,7 +312,7 @@ async def _dangers(result: Result, files: list[ChangedFile]) -> list[str]:
             target = os.fsdecode(await git(repository, "cat-file", "blob", file.blob, limit=4_096))
             if leads_out(file.path, target):
                 found.append(f"{name}: is a symbolic link that leads out of the repository, to {shown(target)}")
-        # Or above it: a link in the place of a folder above moves the hooks.
+        # Or above it: a link in the place of a parent folder moves the hooks.
         path = f"{file.path}/".lower()
         if hooks and (path.startswith(hooks) or hooks.startswith(path)):
             found.append(f"{name}: is a hook that git would run")
@@ -313,7 +320,7 @@ async def _dangers(result: Result, files: list[ChangedFile]) -> list[str]:
 
 
 async def _hooks_folder(repository: Path) -> str:
-    """Return the folder in the working tree whose files git runs as hooks, in lower case with `/`, "" for none."""
+    """Return git's hooks folder within the working tree, in lower case with a final `/`, or ""."""
     try:
         # The last value is our own `-c`.
         values = (await line(repository, "config", "--type=path", "--get-all", "core.hooksPath")).split("\n")[:-1]
@@ -330,10 +337,7 @@ def _folder_in(repository: Path, folder: str) -> str:
 
 
 def leads_out(path: str, target: str) -> bool:
-    """Return whether a symbolic link may lead out of the repository, or into its git directory.
-
-    `..` is accepted at the start only: after a name it goes up from wherever that name, if it is a link, leads.
-    """
+    """Return whether a link may leave the repository or enter its git directory. `..` is accepted only at the start."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
     ups = next((place for place, part in enumerate(parts) if part != ".."), len(parts))
     rest = parts[ups:]
@@ -343,6 +347,6 @@ def leads_out(path: str, target: str) -> bool:
 
 
 def shown(name: str) -> str:
-    """Return a file's name in one line, without bytes that a terminal obeys."""
+    """Return a file's name in one line, without terminal control characters."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return text if text.isprintable() else text.encode("unicode_escape").decode()

@@ -1,4 +1,4 @@
-"""A git worktree for each attempt of a job with `isolation: worktree`: made, compared, kept for a while."""
+"""A git worktree per attempt of a job with `isolation: worktree`: created, compared, kept for a while."""
 
 import asyncio
 import contextlib
@@ -11,28 +11,26 @@ import msgspec
 
 from baton.runner.config import Uncommitted
 from baton.runner.worktrees import results
-from baton.runner.worktrees.git import GitError, git, line
+from baton.runner.worktrees.git import GitError, git, line, repository_settings
 from baton.runner.worktrees.results import ChangedFile, NoResult, Result, Results
 
-LARGEST_DIFF = 96 * 1024
-"""Longest difference that is sent, in bytes; the whole of it stays in the worktree."""
+LARGEST_DIFF = 96 * 1024  # maximum size of a sent diff, in bytes. The worktree has all of it.
 _AUTHOR = ("-c", "user.name=Baton", "-c", "user.email=baton@localhost", "-c", "commit.gpgSign=false")
 _MOST_NOTES = 5
 _DAY_S = 86_400
-_TRIES, _PAUSE_S = 5, 0.2
-"""How often, and with how long a pause in seconds, git is asked for a snapshot while something else has locked the index."""
+_TRIES, _PAUSE_S = 5, 0.2  # attempts to create a snapshot with a locked index, and pause in seconds
 
 
 class NoWorktree(Exception):
-    """There is no worktree for the workspace; the text is git's."""
+    """The workspace has no worktree. The message is git's."""
 
 
 class Worktree(msgspec.Struct, frozen=True):
-    """A worktree: its top, the folder in it that stands for the workspace, the last commit, and the commit at which it began.
+    """A worktree: its top, the workspace's folder in it, the last commit, and its start commit.
 
-    `note` says what became of uncommitted changes, "" if there were none. `git_dir` is its git directory as it was before the
-    agent started, `repository` the top of the person's own checkout. `left_out` are paths in it that belong to no result. `since`
-    is the commit of the job that is continued in it, "" for none; `is_new` is not set if that job's agent left its files in it.
+    `note` describes the handling of uncommitted changes, or is "". `git_dir` is its git directory before the agent's
+    start, `repository` the top of the person's checkout. `left_out` are paths outside of any result. `since` is the
+    commit of the continued job, or ""; `is_new` is False if that job's files remain.
     """
 
     top: Path
@@ -45,10 +43,11 @@ class Worktree(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     since: str = ""
     is_new: bool = True
+    settings: frozenset[tuple[str, str]] = frozenset()  # the repository's git configuration before the start
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job changed: its result, the files, the difference, whether it was cut short, and what was left out."""
+class WorktreeChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A job's changes: result, files, diff, whether it is truncated, and notes on omissions."""
 
     result: Result
     files: list[ChangedFile]
@@ -69,37 +68,29 @@ class Worktrees:
         self._one = asyncio.Lock()
 
     async def make(self, workspace: Path, name: str, uncommitted: Uncommitted = "snapshot") -> Worktree:
-        """Make a worktree at the workspace's current commit, or at a snapshot of its uncommitted changes.
-
-        Raises:
-            NoWorktree: If the workspace is not in a git repository with a commit, or has changes and may have none.
-        """
+        """Create a worktree at the current commit, or at a snapshot of uncommitted changes. Raise NoWorktree."""
         top = self._home / name
         self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             head = await line(workspace, "rev-parse", "--verify", "HEAD^{commit}")
             prefix = await line(workspace, "rev-parse", "--show-prefix")
             repository = Path(await line(workspace, "rev-parse", "--show-toplevel"))
-            async with (
-                self._one
-            ):  # two at a time are in each other's way: git locks the index, and lists worktrees in a file
+            async with self._one:  # one at a time: git locks the index, and lists worktrees in a file
                 base, note = await _start(workspace, head, uncommitted)
                 await git(workspace, "worktree", "add", "--detach", "--quiet", str(top), base)
             git_dir = Path(await line(top, "rev-parse", "--absolute-git-dir"))
+            settings = await repository_settings(top)
         except GitError as error:
             raise NoWorktree(str(error)) from None
         self._busy.add(top)
         folder = top / prefix
         folder.mkdir(parents=True, exist_ok=True)
-        return Worktree(top, folder, head, base, git_dir, repository, note)
+        return Worktree(top, folder, head, base, git_dir, repository, note, settings=settings)
 
     async def take_up(self, workspace: Path, name: str, thread: str) -> Worktree | None:
-        """Return the worktree of an earlier job as its agent left it, made again if it is gone; None if its result is gone.
+        """Return an earlier job's worktree, re-created if it is gone; None without its result. Raise NoWorktree.
 
-        It is made in the same folder: some agents know their sessions by it.
-
-        Raises:
-            NoWorktree: If git cannot make it.
+        Its folder remains the same: some agents identify their sessions by it.
         """
         try:
             before = self._results.get(thread)
@@ -118,7 +109,8 @@ class Worktrees:
                     await git(repository, "worktree", "add", "--detach", "--quiet", str(top), before.commit)
                     git_dir = Path(await line(top, "rev-parse", "--absolute-git-dir"))
                 self._busy.add(top)
-                # From now on the worktree goes with the later job: who discards the earlier one must not remove it.
+                settings = await repository_settings(repository)
+                # From now on the worktree belongs to the later job: discarding the earlier one must not delete it.
                 self._results.save(msgspec.structs.replace(before, worktree=""))
         except GitError as error:
             raise NoWorktree(str(error)) from None
@@ -137,28 +129,29 @@ class Worktrees:
             left_out=before.left_out if is_there else (),
             since=before.commit,
             is_new=not is_there,
+            settings=settings,
         )
 
-    async def collect(self, tree: Worktree, job: str, attempt: int) -> Change:
-        """Store what changed since the worktree began as the job's result, with new files, and return it.
-
-        Raises:
-            NoWorktree: If git cannot; the worktree stays as it is.
-        """
-        # Named to git: the agent may have replaced the worktree's `.git`, whose configuration can name programs.
-        own = (f"--git-dir={tree.git_dir}", f"--work-tree={tree.top}")
+    async def collect(self, tree: Worktree, job: str, attempt: int) -> WorktreeChange:
+        """Store and return all changes since the worktree's start as the job's result. Raise NoWorktree."""
+        # Explicit paths: the agent may have replaced the worktree's `.git`, and its configuration can name programs.
+        own = {"GIT_DIR": str(tree.git_dir), "GIT_WORK_TREE": str(tree.top)}
         notes = []
         try:
+            changed = {key for key, _ in tree.settings ^ await repository_settings(tree.top, own)}
             try:
-                await git(tree.top, *own, "add", "--all", "--ignore-errors")
+                await git(tree.top, "add", "--all", "--ignore-errors", env=own)
             except GitError as error:
                 if error.status != 1:
                     raise
                 notes = [text for text in str(error).splitlines() if "error:" in text][:_MOST_NOTES]
+            if changed:
+                named = ", ".join(f"`{results.shown(key)[:100]}`" for key in sorted(changed)[:_MOST_NOTES])
+                notes.append(f"git's configuration of the repository was changed: {named}; read it before you run git")
             await _leave_out(tree, own)
-            content = await line(tree.top, *own, "write-tree")
+            content = await line(tree.top, "write-tree", env=own)
             message = f"Result of {job}, attempt {attempt}"
-            commit = await line(tree.top, *_AUTHOR, *own, "commit-tree", content, "-p", tree.base, "-m", message)
+            commit = await line(tree.top, *_AUTHOR, "commit-tree", content, "-p", tree.base, "-m", message, env=own)
             result = Result(
                 job=job,
                 attempt=attempt,
@@ -171,26 +164,26 @@ class Worktrees:
                 since=tree.since,
                 left_out=tree.left_out,
             )
-            # The record first: a commit without one would be kept for ever, a record without a commit is removed in time.
+            # The record first: a commit without a record would be kept for ever, a record without a commit expires.
             self._results.save(result)
-            await git(tree.top, *own, "update-ref", result.ref, commit)
+            await git(tree.top, "update-ref", result.ref, commit, env=own)
             files = await results.changed_files(result)
             data = await results.difference(result, LARGEST_DIFF + 1)
         except (GitError, OSError) as error:
             raise NoWorktree(str(error)) from None
         cut = len(data) > LARGEST_DIFF
         diff = data[:LARGEST_DIFF].decode("utf-8", "ignore") if cut else data.decode("utf-8", "replace")
-        return Change(result=result, files=files, diff=diff, truncated=cut, notes=notes)
+        return WorktreeChange(result=result, files=files, diff=diff, truncated=cut, notes=notes)
 
     async def done(self, tree: Worktree) -> None:
-        """Release a worktree, whose age counts from now, and remove those that are too old or too many."""
+        """Release a worktree, with its age starting now. Delete old and surplus ones."""
         self._busy.discard(tree.top)
         with contextlib.suppress(FileNotFoundError):
             os.utime(tree.top)
         await self.tidy()
 
     async def tidy(self) -> None:
-        """Remove the results that are too old, and the worktrees that are too old or too many; running jobs keep theirs."""
+        """Delete old results, and old and surplus worktrees, except those of running jobs."""
         async with self._one:
             oldest = time.time() - self._age_s
             for result in self._results.older_than(oldest):
@@ -203,7 +196,7 @@ class Worktrees:
                     await self._remove(path)
 
     async def _expire(self, result: Result) -> None:
-        """Remove a result; its record stays for another time if git cannot remove the commit now."""
+        """Delete a result. Keep its record for a retry if git fails now."""
         try:
             await results.discard(result)
         except GitError:
@@ -212,10 +205,10 @@ class Worktrees:
         self._results.remove(result)
 
     async def _remove(self, path: Path) -> None:
-        """Remove a worktree and its entry in the repository; a folder that is not a worktree is just deleted."""
+        """Delete a worktree and its entry in the repository. Any other folder is just deleted."""
         result = self._results.of_worktree(path)
         try:
-            # The folder itself is asked only where nothing is known of it: an agent can have it name another repository.
+            # Use the folder's own data only for unknown ones: an agent can make it point to another repository.
             repository = (
                 Path(result.repository)
                 if result
@@ -234,8 +227,8 @@ def _folders(home: Path) -> list[Path]:
     return [path for path in home.iterdir() if path.is_dir()] if home.is_dir() else []
 
 
-async def _leave_out(tree: Worktree, own: tuple[str, ...]) -> None:
-    """Take out of the index what is of no result, even where the agent changed what git ignores."""
+async def _leave_out(tree: Worktree, own: dict[str, str]) -> None:
+    """Remove paths outside of any result from the index, even if the agent changed what git ignores."""
     if not tree.left_out:
         return
     with tempfile.NamedTemporaryFile(prefix="baton-") as names:
@@ -243,11 +236,11 @@ async def _leave_out(tree: Worktree, own: tuple[str, ...]) -> None:
         names.flush()
         paths = ("--pathspec-file-nul", f"--pathspec-from-file={names.name}")
         quietly = ("rm", "-r", "-f", "-q", "--cached", "--ignore-unmatch")
-        await git(tree.top, "--literal-pathspecs", *own, *quietly, *paths)
+        await git(tree.top, "--literal-pathspecs", *quietly, *paths, env=own)
 
 
 async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[str, str]:
-    """Return the commit at which a worktree begins, and what is to be said of uncommitted changes; no file is touched."""
+    """Return the start commit of a worktree, and a note on uncommitted changes. No file is touched."""
     printed = await git(workspace, "--no-optional-locks", "status", "--porcelain=v1", "-z", "--no-renames")
     states = [entry[:2] for entry in printed.split(b"\0") if entry]
     new = states.count(b"??")
@@ -264,7 +257,7 @@ async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[
     try:
         stash = await _stash(workspace)
     except GitError as error:
-        raise NoWorktree(f"{found}, of which git makes no snapshot: {error}") from None
+        raise NoWorktree(f"{found}, and git cannot create a snapshot: {error}") from None
     if not stash:  # the files were only touched
         return head, ""
     message = "Uncommitted changes when the job began"
@@ -275,7 +268,7 @@ async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[
 
 
 async def _stash(workspace: Path) -> str:
-    """Return the commit of a stash of the workspace's changes, "" if there are none; a person's own git may lock the index meanwhile."""
+    """Return the stash commit of the workspace's changes, or "". Retry while a person's git locks the index."""
     for _ in range(_TRIES - 1):
         with contextlib.suppress(GitError):
             return await line(workspace, *_AUTHOR, "stash", "create")

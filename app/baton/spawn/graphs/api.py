@@ -1,4 +1,4 @@
-"""`/graphs`: tasks with dependencies, which are started wave by wave."""
+"""`/graphs`: tasks with dependencies, started wave by wave."""
 
 import json
 from collections import Counter
@@ -12,27 +12,18 @@ from baton.kernel.http.paging import Text, after, page
 from baton.people.callers import ArrivedAt, CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
 from baton.spawn.bodies import SpawnModel, spawn_request
-from baton.spawn.graphs.bodies import (
-    BatchBody,
-    BatchModel,
-    GraphBody,
-    GraphModel,
-    GraphPage,
-    GraphsQuery,
-    TaskSpawnBody,
-)
-from baton.spawn.graphs.compliance_bodies import ComplianceModel, SessionComplianceModel
+from baton.spawn.graphs import bodies
 from baton.spawn.graphs.service import Graphs
 from baton.spawn.graphs.starts import GraphSpawns
 
 router = APIRouter(tags=["graphs"])
 GraphSpawnsOf = Annotated[GraphSpawns, Depends(of(GraphSpawns))]
 GraphsOf = Annotated[Graphs, Depends(of(Graphs))]
-Detail = Annotated[str, Query(max_length=1_000, description="A text that is stored with the state.")]
+Detail = Annotated[str, Query(max_length=1_000, description="A note stored with the state.")]
 
 
 async def _names_once(request: Request) -> None:
-    """Refuse a body with a key twice: of two tasks with one name a JSON parser would return only the last."""
+    """Refuse a body with duplicate keys: of two tasks with one name, a JSON parser returns only the last."""
     twice: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -56,57 +47,49 @@ async def _names_once(request: Request) -> None:
     dependencies=[WORK, Depends(_names_once)],
     response_model_exclude_none=True,
 )
-async def make_graph(caller: CallerOf, graphs: GraphsOf, body: GraphBody) -> GraphModel:
+async def make_graph(caller: CallerOf, graphs: GraphsOf, body: bodies.GraphBody) -> bodies.GraphModel:
     """Make a task graph for a session of yours; if one task is invalid, nothing is made."""
-    return GraphModel.of(await graphs.make(caller.principal, body.new(caller.project)))
+    return bodies.GraphModel.build(await graphs.make(caller.principal, body.new(caller.project)))
 
 
 @router.get("/graphs", operation_id="list_graphs", response_model_exclude_none=True)
 async def list_graphs(
-    caller: CallerOf,
-    graphs: GraphsOf,
-    query: Annotated[GraphsQuery, Query()],
-) -> GraphPage:
+    caller: CallerOf, graphs: GraphsOf, query: Annotated[bodies.GraphsQuery, Query()]
+) -> bodies.GraphPage:
     """List task graphs, the newest first."""
     (before_id,) = after(query.cursor)
-    found = await graphs.find(
-        caller.principal,
-        session_id=query.session_id,
-        user=query.user,
-        before_id=before_id,
-        limit=query.limit + 1,
-    )
+    found = await graphs.find(caller.principal, before_id=before_id, limit=query.limit + 1, **query.filters())
     items, next_cursor = page(found, query.limit, lambda one: (one.id,))
-    return GraphPage(items=[GraphModel.of(one) for one in items], next_cursor=next_cursor)
+    return bodies.GraphPage(items=[bodies.GraphModel.build(one) for one in items], next_cursor=next_cursor)
 
 
 @router.get("/graphs/{graph_id}", operation_id="get_graph", response_model_exclude_none=True)
-async def get_graph(caller: CallerOf, graphs: GraphsOf, graph_id: str) -> GraphModel:
+async def get_graph(caller: CallerOf, graphs: GraphsOf, graph_id: str) -> bodies.GraphModel:
     """Show a task graph, with the plan of each started task."""
-    return GraphModel.of(await graphs.get(caller.principal, graph_id), plans=True)
+    return bodies.GraphModel.build(await graphs.get(caller.principal, graph_id), plans=True)
 
 
 @router.post(
     "/graphs/{graph_id}/spawn", operation_id="spawn_task", dependencies=[WORK], response_model_exclude_none=True
 )
 async def spawn_task(
-    caller: CallerOf, graph_spawns: GraphSpawnsOf, arrived: ArrivedAt, graph_id: str, body: TaskSpawnBody
+    caller: CallerOf, graph_spawns: GraphSpawnsOf, arrived: ArrivedAt, graph_id: str, body: bodies.TaskSpawnBody
 ) -> SpawnModel:
     """Start one task: it is judged as by `/spawn`, and then by its wave."""
     if body.graph_id not in {"", graph_id}:
         raise Invalid("graph_id", f"is `{body.graph_id}`, and the path names `{graph_id}`")
     request = spawn_request(caller, body.model_dump(exclude={"task", "graph_id"}), in_graph=True)
     _, result = await graph_spawns.spawn(caller.principal, graph_id, body.task, request, arrived=arrived)
-    return SpawnModel.of(result, graph_id)
+    return SpawnModel.build(result, graph_id)
 
 
 @router.post(
     "/graphs/{graph_id}/spawn:batch", operation_id="spawn_tasks", dependencies=[WORK], response_model_exclude_none=True
 )
 async def spawn_tasks(
-    caller: CallerOf, graph_spawns: GraphSpawnsOf, arrived: ArrivedAt, graph_id: str, body: BatchBody
-) -> BatchModel:
-    """Start tasks at one moment, all or none: a whole wave with a spread of 0 ms."""
+    caller: CallerOf, graph_spawns: GraphSpawnsOf, arrived: ArrivedAt, graph_id: str, body: bodies.BatchBody
+) -> bodies.BatchModel:
+    """Start tasks simultaneously, all or none: a whole wave with a spread of 0 ms."""
     common = body.model_dump(exclude={"tasks"}, exclude_unset=True)
     request = spawn_request(caller, common, in_graph=True)
     each = {
@@ -114,7 +97,9 @@ async def spawn_tasks(
         for name, one in (body.tasks or {}).items()
     }
     stored, results = await graph_spawns.batch(caller.principal, graph_id, each or request, arrived=arrived)
-    return BatchModel(graph=GraphModel.of(stored), spawned=[SpawnModel.of(one, graph_id) for one in results])
+    return bodies.BatchModel(
+        graph=bodies.GraphModel.build(stored), spawned=[SpawnModel.build(one, graph_id) for one in results]
+    )
 
 
 @router.post(
@@ -125,9 +110,9 @@ async def spawn_tasks(
 )
 async def complete_task(
     caller: CallerOf, graphs: GraphsOf, graph_id: str, name: str, detail: Detail = ""
-) -> GraphModel:
-    """Complete a task that does not run as a job."""
-    return GraphModel.of(await graphs.end(caller.principal, graph_id, name, "completed", detail))
+) -> bodies.GraphModel:
+    """Complete a task without a job."""
+    return bodies.GraphModel.build(await graphs.end(caller.principal, graph_id, name, "completed", detail))
 
 
 @router.post(
@@ -136,9 +121,11 @@ async def complete_task(
     dependencies=[WORK],
     response_model_exclude_none=True,
 )
-async def fail_task(caller: CallerOf, graphs: GraphsOf, graph_id: str, name: str, detail: Detail = "") -> GraphModel:
-    """Fail a task that does not run as a job; the tasks that depend on it are skipped."""
-    return GraphModel.of(await graphs.end(caller.principal, graph_id, name, "failed", detail))
+async def fail_task(
+    caller: CallerOf, graphs: GraphsOf, graph_id: str, name: str, detail: Detail = ""
+) -> bodies.GraphModel:
+    """Fail a task without a job; its dependent tasks are skipped."""
+    return bodies.GraphModel.build(await graphs.end(caller.principal, graph_id, name, "failed", detail))
 
 
 @router.post(
@@ -147,15 +134,15 @@ async def fail_task(caller: CallerOf, graphs: GraphsOf, graph_id: str, name: str
     dependencies=[WORK],
     response_model_exclude_none=True,
 )
-async def reopen_wave(caller: CallerOf, graphs: GraphsOf, graph_id: str, wave: int) -> GraphModel:
-    """Reopen a wave (from 1) whose window closed with tasks left; it is recorded as a violation."""
-    return GraphModel.of(await graphs.reopen(caller.principal, graph_id, wave))
+async def reopen_wave(caller: CallerOf, graphs: GraphsOf, graph_id: str, wave: int) -> bodies.GraphModel:
+    """Reopen a wave (from 1) with unstarted tasks after its window closed; it is recorded as a violation."""
+    return bodies.GraphModel.build(await graphs.reopen(caller.principal, graph_id, wave))
 
 
 @router.get("/graphs/{graph_id}/compliance", operation_id="get_graph_compliance", response_model_exclude_none=True)
-async def get_graph_compliance(caller: CallerOf, graphs: GraphsOf, graph_id: str) -> ComplianceModel:
-    """Show how well a graph kept to its waves: their spread, and the violations."""
-    return ComplianceModel.of(await graphs.compliance(caller.principal, graph_id))
+async def get_graph_compliance(caller: CallerOf, graphs: GraphsOf, graph_id: str) -> bodies.ComplianceModel:
+    """Show the compliance of a graph's waves: their spread, and the violations."""
+    return bodies.ComplianceModel.build(await graphs.compliance(caller.principal, graph_id))
 
 
 @router.get(
@@ -166,6 +153,8 @@ async def get_graph_compliance(caller: CallerOf, graphs: GraphsOf, graph_id: str
 )
 async def get_session_compliance(
     caller: CallerOf, graphs: GraphsOf, session_id: str, user: Text = ""
-) -> SessionComplianceModel:
+) -> bodies.SessionComplianceModel:
     """Show the compliance of all graphs of a session; yours without `user`."""
-    return SessionComplianceModel.of(session_id, await graphs.session_compliance(caller.principal, session_id, user))
+    return bodies.SessionComplianceModel.build(
+        session_id, await graphs.session_compliance(caller.principal, session_id, user)
+    )

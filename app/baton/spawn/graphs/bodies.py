@@ -3,15 +3,27 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+import msgspec
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from baton.engine.agents.task_graph import Barrier, Level, OnWindowClose, State, Task, TaskSpec, state_of
-from baton.kernel.http.body_fields import Text
+from baton.kernel.http.fields import PROJECT, Moment, Shown, Text
+from baton.kernel.http.paging import PageQuery
+from baton.rules.agents.task_graph import (
+    Barrier,
+    Level,
+    OnWindowClose,
+    State,
+    Task,
+    TaskSpec,
+    WaveReport,
+    state_of,
+    totals,
+)
 from baton.spawn.bodies import PURPOSE, GraphId, LongText, Name, Prompt, SpawnFields, SpawnModel
-from baton.spawn.graphs.graph import NewGraph, StoredGraph
+from baton.spawn.graphs.graph import GraphCompliance, NewGraph, StoredGraph, Violation
 
 TaskName = Annotated[str, Field(pattern=r"^[^\s/.`][^/`\x00-\x1f\x7f]{0,99}$")]
-"""A task's name, in any script; it is part of a path, and is put in backticks in messages."""
+"""A task's name, in any script; it is part of a path, and appears in backticks in messages."""
 MOST_TASKS = 1_000
 
 
@@ -63,7 +75,7 @@ class GraphBody(BaseModel):
     execute: Literal["plan", "run"] = "plan"
     workspace: Text = ""
     roster: Name = ""
-    project: Text = ""
+    project: Annotated[Text, PROJECT] = ""
 
     @model_validator(mode="after")
     def _one_level(self) -> "GraphBody":
@@ -72,7 +84,7 @@ class GraphBody(BaseModel):
         return self
 
     def new(self, project: str) -> NewGraph:
-        """Return the graph to make; `project` is that of the request's header."""
+        """Return the graph to make; `project` is from the request's header."""
         tasks = {
             name: TaskSpec(
                 agent_type=one.agent_type,
@@ -97,7 +109,7 @@ class GraphBody(BaseModel):
 
 
 class TaskModel(BaseModel):
-    """One task; `wave` counts from 1; `auto_spawned` means that the server started it when the window closed."""
+    """One task; `wave` counts from 1; `auto_spawned`: the server started it when the window closed."""
 
     agent_type: str
     description: str
@@ -113,22 +125,10 @@ class TaskModel(BaseModel):
     plan: dict[str, Any] | None = Field(None, description="How its agent was started.")
 
     @classmethod
-    def of(cls, task: Task, plan: dict[str, Any] | None) -> "TaskModel":
-        """Return a task as the API shows it."""
-        return cls(
-            agent_type=task.agent_type,
-            description=task.description,
-            depends_on=list(task.depends_on),
-            wave=task.wave + 1,
-            state=task.state,
-            task_id=task.task_id or None,
-            job_id=task.job_id or None,
-            auto_spawned=task.auto or None,
-            spawned_at=task.spawned_at,
-            ended_at=task.ended_at,
-            detail=task.detail or None,
-            plan=plan,
-        )
+    def build(cls, task: Task, plan: dict[str, Any] | None) -> "TaskModel":
+        """Return a task in its API form."""
+        shown = msgspec.structs.asdict(task) | {"wave": task.wave + 1, "auto_spawned": task.auto or None, "plan": plan}
+        return cls(**shown | {name: shown[name] or None for name in ("task_id", "job_id", "detail")})
 
 
 class GraphModel(BaseModel):
@@ -150,8 +150,8 @@ class GraphModel(BaseModel):
     tasks: dict[str, TaskModel]
 
     @classmethod
-    def of(cls, stored: StoredGraph, *, plans: bool = False) -> "GraphModel":
-        """Return a graph as the API shows it."""
+    def build(cls, stored: StoredGraph, *, plans: bool = False) -> "GraphModel":
+        """Return a graph in its API form."""
         graph = stored.graph
         waves: list[list[str]] = [[] for _ in graph.windows]
         for task in graph.tasks.values():
@@ -171,19 +171,19 @@ class GraphModel(BaseModel):
             created_at=stored.created_at,
             waves=waves,
             tasks={
-                name: TaskModel.of(task, stored.plans.get(name) if plans else None)
+                name: TaskModel.build(task, stored.plans.get(name) if plans else None)
                 for name, task in graph.tasks.items()
             },
         )
 
 
-class GraphsQuery(BaseModel):
-    """Which graphs are listed, and which page of them."""
+class GraphsQuery(PageQuery):
+    """Filters and page of a list of graphs, made from `since` until before `until`."""
 
     session_id: Text = ""
     user: Text = ""
-    cursor: str = Field("", max_length=4_096, description="`next_cursor` of the page before.")
-    limit: int = Field(50, ge=1, le=200)
+    since: Moment | None = None
+    until: Moment | None = None
 
 
 class GraphPage(BaseModel):
@@ -194,7 +194,7 @@ class GraphPage(BaseModel):
 
 
 class TaskSpawnBody(SpawnFields):
-    """A task to start; what its graph says of it may be left out."""
+    """A task to start; fields given by its graph are optional."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [PURPOSE | {"task": "task_a"}]})
 
@@ -203,22 +203,96 @@ class TaskSpawnBody(SpawnFields):
 
 
 class BatchBody(SpawnFields):
-    """Tasks to start at one moment. The fields beside `tasks` apply to all of them."""
+    """Tasks to start simultaneously. The fields besides `tasks` apply to all of them."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [PURPOSE | {"tasks": {"task_a": {}, "task_b": {}}}]}
     )
 
     tasks: dict[TaskName, SpawnFields] | None = Field(
-        None,
-        min_length=1,
-        max_length=MOST_TASKS,
-        description="All tasks that may start now when absent.",
+        None, min_length=1, max_length=MOST_TASKS, description="Default: all tasks ready to start."
     )
 
 
 class BatchModel(BaseModel):
-    """The graph after the start, and how each agent is started."""
+    """The graph after the start, and the start of each agent."""
 
     graph: GraphModel
     spawned: list[SpawnModel]
+
+
+# The HTTP models of the compliance of task graphs.
+
+
+class ViolationModel(BaseModel):
+    """A broken rule of the waves. `refused`: the start was refused, not only counted."""
+
+    kind: Literal["wrong_wave", "parallel_window", "reopened"]
+    wave: int
+    task: str | None = None
+    detail: str
+    refused: bool
+    at: datetime
+
+    @classmethod
+    def build(cls, violation: Violation) -> "ViolationModel":
+        """Return a violation in its API form."""
+        own = {"wave": violation.wave + 1, "task": violation.task or None}
+        return cls(**msgspec.structs.asdict(violation) | own)
+
+
+class ComplianceModel(BaseModel):
+    """The compliance of a graph's waves. `violations` counts by kind, refused starts too (the first 200).
+
+    It is compliant if no rule of the waves was broken or tried, and no task of a wave was left out when its window
+    closed. A wave still unopened has no violations.
+    """
+
+    graph_id: str
+    session_id: str
+    user: str
+    state: Literal["pending", "running", "completed", "failed"]
+    level: Level
+    window_ms: int
+    compliant: bool
+    violations: dict[str, int]
+    waves: list[Shown[WaveReport]]
+    log: list[ViolationModel]
+
+    @classmethod
+    def build(cls, found: GraphCompliance) -> "ComplianceModel":
+        """Return a graph's compliance in its API form."""
+        return cls(
+            graph_id=found.stored.id,
+            session_id=found.stored.session_id,
+            user=found.stored.user,
+            state=state_of(found.stored.graph),
+            level=found.stored.graph.level,
+            window_ms=found.stored.graph.window_ms,
+            compliant=all(wave.compliant for wave in found.waves),
+            violations=dict(totals(found.waves)),
+            waves=list(found.waves),
+            log=[ViolationModel.build(violation) for violation in found.violations],
+        )
+
+
+class SessionComplianceModel(BaseModel):
+    """The compliance of a session's graphs; the newest graph first, at most 200."""
+
+    session_id: str
+    compliant: bool
+    violations: dict[str, int]
+    widest_spread_ms: float | None = None
+    graphs: list[ComplianceModel]
+
+    @classmethod
+    def build(cls, session_id: str, graphs: list[GraphCompliance]) -> "SessionComplianceModel":
+        """Return the compliance of a session's graphs."""
+        waves = [wave for one in graphs for wave in one.waves]
+        return cls(
+            session_id=session_id,
+            compliant=all(wave.compliant for wave in waves),
+            violations=dict(totals(waves)),
+            widest_spread_ms=max((wave.spread_ms for wave in waves if wave.spread_ms is not None), default=None),
+            graphs=[ComplianceModel.build(one) for one in graphs],
+        )

@@ -10,26 +10,21 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
-from baton.engine.agents.task_graph import Graph, settled
-from baton.engine.agents.waves import Breach, closes_at
-from baton.engine.call.principal import Principal
+from baton.kernel.base import clock
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time import clock
+from baton.rules.agents.task_graph import Breach, Graph, closes_at, settled
+from baton.rules.call.call import Principal
 from baton.spawn.graphs import store
 from baton.spawn.graphs.graph import StoredGraph, Violation
 
 AWAY = "task graphs cannot be read or changed now; nothing was changed, try again"
 MOST_REFUSED = 200
-"""Refused starts of one graph that are kept: an agent may try again and again."""
+"""Maximum stored refused starts of one graph: an agent may retry endlessly."""
 
 
 class LockedGraph(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph whose row a transaction has locked.
-
-    Attributes:
-        at: When the change was requested, by the database's clock.
-    """
+    """A graph with its row locked by a transaction. `at` is the request time, by the database's clock."""
 
     connection: AsyncConnection
     stored: StoredGraph
@@ -42,12 +37,12 @@ async def locked_graph(
 ) -> AsyncIterator[LockedGraph]:
     """Yield a principal's graph, locked until the end of the block, which commits its changes.
 
-    `arrived` is when the request arrived, by the loop's clock: the time that it waited in the server does not make it
-    late for its wave.
+    `arrived` is the request's arrival by the loop's clock: its waiting time in the server does not make it late for its
+    wave.
 
     Raises:
         NotFound: If the principal has no such graph.
-        StoreUnavailable: If the database is away; nothing was changed.
+        StoreUnavailable: If the database is unavailable; nothing was changed.
     """
     try:
         async with clock.writing(database) as connection:
@@ -79,7 +74,7 @@ async def change(
 
 
 async def note(locked: LockedGraph, organisation: str, breaches: Iterable[Breach]) -> None:
-    """Store the violations of a locked graph; of refused starts the first `MOST_REFUSED` are kept."""
+    """Store the violations of a locked graph; of refused starts only the first `MOST_REFUSED`."""
     before = locked.stored
     for one in breaches:
         if one.refused and await store.refusals(locked.connection, before.id) >= MOST_REFUSED:

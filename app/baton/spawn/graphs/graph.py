@@ -1,13 +1,12 @@
-"""A stored task graph, a new one, what it broke, and how well it kept to its waves."""
+"""A stored task graph, a new one, its violations and its compliance."""
 
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from baton.engine.agents.compliance import WaveReport
-from baton.engine.agents.task_graph import Barrier, Graph, Level, OnWindowClose, TaskSpec
-from baton.spawn.jobs import Execute
+from baton.rules.agents.task_graph import Barrier, Graph, Level, OnWindowClose, TaskSpec, WaveReport
+from baton.spawn.service import Execute
 
 
 class NewGraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +25,7 @@ class NewGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredGraph(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph as it is stored. `roster` is "" for the team's list; `execute` says whether its tasks run as jobs."""
+    """A stored graph. `roster` is "" for the team's list; `execute` selects whether its tasks run as jobs."""
 
     id: str
     team: str
@@ -42,9 +41,9 @@ class StoredGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule of the waves that was broken; `wave` counts from 0, `task` is "" for the whole wave.
+    """A broken rule of the waves; `wave` counts from 0, `task` is "" for the whole wave.
 
-    `refused` tells that the start was refused, otherwise it was let pass.
+    `refused`: the start was refused, otherwise tolerated.
     """
 
     id: str
@@ -58,7 +57,7 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphCompliance(msgspec.Struct, frozen=True, kw_only=True):
-    """How well a graph kept to its waves, and what it broke."""
+    """The compliance of a graph's waves, and its violations."""
 
     stored: StoredGraph
     waves: list[WaveReport]

@@ -1,37 +1,25 @@
-"""Makes and shows task graphs, ends their tasks, reopens their waves. Starts of tasks are in `spawn.graphs.starts`."""
+"""Makes and shows task graphs, ends their tasks, reopens their waves. `spawn.graphs.starts` starts tasks."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.delegate.core.job import Job
-from baton.engine.agents.compliance import WaveViolation, report
-from baton.engine.agents.judge import Refusal, target
-from baton.engine.agents.task_graph import (
-    ENDED,
-    LOST,
-    End,
-    Fault,
-    build,
-    ended,
-    faults,
-)
-from baton.engine.agents.waves import closes_at, reopen
-from baton.engine.call.principal import Principal
+from baton.kernel.base import clock
 from baton.kernel.base.errors import Conflict, FieldError, GraphRefused, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.time import clock
-from baton.people.permissions import require
-from baton.people.row_scope import RowScope, row_scope
-from baton.people.users import Users
+from baton.people.users import RowScope, Users, require, row_scope
+from baton.rules.agents import task_graph
+from baton.rules.agents.judge import Refusal, target
+from baton.rules.call.call import Principal
 from baton.spawn.graphs import store
 from baton.spawn.graphs.changes import AWAY, LockedGraph, change, locked_graph
 from baton.spawn.graphs.graph import GraphCompliance, NewGraph, StoredGraph
 from baton.spawn.service import Spawns, refusal_error
 
 MOST_SHOWN = 200
-"""Most graphs of one session whose compliance is shown, the newest."""
+"""Maximum graphs of one session with shown compliance, the newest."""
 
 
 class Graphs:
@@ -46,12 +34,12 @@ class Graphs:
         """Make a graph; if one task is invalid, nothing is made.
 
         Raises:
-            GraphRefused: If it has a cycle, or a dependency that is unknown, repeated, or the task itself.
-            SpawnRefused: If no roster knows the agent of a task.
-            StoreUnavailable: If the database is away; nothing was made.
+            GraphRefused: If it has a cycle, or an unknown, repeated or own dependency.
+            SpawnRefused: If no roster has the agent of a task.
+            StoreUnavailable: If the database is unavailable; nothing was made.
         """
         require(principal, "graphs.write")
-        found = faults(new.tasks)
+        found = task_graph.faults(new.tasks)
         if found:
             raise _refused(found)
         rosters = await self._spawns.rosters(principal, new.project, new.roster)
@@ -59,7 +47,7 @@ class Graphs:
             agent = target(rosters, spec.agent_type)
             if isinstance(agent, Refusal):
                 raise refusal_error(agent, f"tasks.{name}.")
-        graph = build(
+        graph = task_graph.build(
             new.tasks,
             level=new.level,
             barrier=new.barrier,
@@ -81,18 +69,13 @@ class Graphs:
                     graph=graph,
                     plans={},
                 )
-                await store.add(connection, principal.organisation, stored, closes_at(graph))
+                await store.add(connection, principal.organisation, stored, task_graph.closes_at(graph))
         except DatabaseUnavailable:
             raise StoreUnavailable(AWAY) from None
         return stored
 
     async def get(self, principal: Principal, graph_id: str, action: str = "graphs.read") -> StoredGraph:
-        """Return a graph.
-
-        Raises:
-            NotFound: If there is no such graph that the principal may see.
-            StoreUnavailable: If the database is away.
-        """
+        """Return a graph. Raise NotFound, StoreUnavailable."""
         rows = row_scope(principal, action)
         try:
             async with self._database.transaction() as connection:
@@ -103,34 +86,24 @@ class Graphs:
             raise NotFound(f"there is no task graph `{graph_id}`")
         return found
 
-    async def find(
-        self, principal: Principal, *, session_id: str, user: str, before_id: str, limit: int
-    ) -> list[StoredGraph]:
-        """Find the graphs that a principal may see, the newest first. Raise StoreUnavailable."""
+    async def find(self, principal: Principal, **wanted: Any) -> list[StoredGraph]:
+        """Return the graphs visible to a principal, the newest first. Raise StoreUnavailable."""
         rows = row_scope(principal, "graphs.read")
         try:
             async with self._database.transaction() as connection:
-                return await store.find(
-                    connection,
-                    principal.organisation,
-                    rows,
-                    session_id=session_id,
-                    user=user,
-                    before_id=before_id,
-                    limit=limit,
-                )
+                return await store.find(connection, principal.organisation, rows, **wanted)
         except DatabaseUnavailable:
             raise StoreUnavailable(AWAY) from None
 
     async def end(
         self, principal: Principal, graph_id: str, name: str, state: Literal["completed", "failed"], detail: str
     ) -> StoredGraph:
-        """End a task that does not run as a job; ending it the same way again changes nothing.
+        """End a task without a job; repeating the same end changes nothing.
 
         Raises:
-            Conflict: If it ends with its job, was not started, or has ended in another way.
-            NotFound: If the principal has no such graph, or the graph has no such task.
-            StoreUnavailable: If the database is away; nothing was changed.
+            Conflict: If it ends with its job, was not started, or has ended differently.
+            NotFound: If the principal has no such graph, or the graph no such task.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "graphs.write")
         async with locked_graph(self._database, principal, graph_id) as locked:
@@ -141,64 +114,57 @@ class Graphs:
                 return locked.stored
             if task.job_id:
                 raise Conflict(f"task `{name}` ends with its job `{task.job_id}`; cancel that to stop it")
-            if task.state in ENDED:
+            if task.state in task_graph.ENDED:
                 raise Conflict(f"task `{name}` is already {task.state}")
             if state == "completed" and task.state != "running":
                 raise Conflict(f"task `{name}` is {task.state}; spawn it before it is completed")
-            graph = ended(locked.stored.graph, name, state, locked.at, detail)
+            graph = task_graph.ended(locked.stored.graph, name, state, locked.at, detail)
             return await change(locked, principal.organisation, graph)
 
     async def job_ended(self, connection: AsyncConnection, job: Job) -> None:
-        """End the task of a job, in the transaction that ends the job; a job that is retried ends again."""
+        """End the task of a job, in the job's own transaction; a retried job ends again."""
         if not job.graph_id:
             return
         stored = await store.lock(connection, job.organisation, job.graph_id)
         task = stored.graph.tasks.get(job.task) if stored else None
         if stored is None or task is None or task.job_id != job.id:
             return
-        # A lost task comes back when its job is retried and completes; what was skipped for it may start after all.
-        if task.state in ENDED and not (task.state in LOST and job.state == "completed"):
+        # A lost task is restored if its job is retried and completes; the tasks skipped for it may then start.
+        if task.state in task_graph.ENDED and not (task.state in task_graph.LOST and job.state == "completed"):
             return
         at = await store.now(connection)
-        state: End = "completed" if job.state == "completed" else "cancelled" if job.state == "cancelled" else "failed"
-        graph = ended(stored.graph, task.name, state, at, job.error_detail)
+        state: task_graph.End = (
+            "completed" if job.state == "completed" else "cancelled" if job.state == "cancelled" else "failed"
+        )
+        graph = task_graph.ended(stored.graph, task.name, state, at, job.error_detail)
         await change(LockedGraph(connection=connection, stored=stored, at=at), job.organisation, graph)
 
     async def reopen(self, principal: Principal, graph_id: str, wave: int) -> StoredGraph:
-        """Reopen a wave (from 1) whose window closed with tasks left; this is recorded as a violation.
+        """Reopen a wave (from 1) with unstarted tasks after its window closed; recorded as a violation.
 
         Raises:
-            Conflict: If its window is open, was never opened, or keeps no task back.
-            NotFound: If the principal has no such graph, or the graph has no such wave.
-            StoreUnavailable: If the database is away; nothing was changed.
+            Conflict: If its window is open, was never opened, or blocks no task.
+            NotFound: If the principal has no such graph, or the graph no such wave.
+            StoreUnavailable: If the database is unavailable; nothing was changed.
         """
         require(principal, "graphs.write")
         async with locked_graph(self._database, principal, graph_id) as locked:
             if not 1 <= wave <= len(locked.stored.graph.windows):
                 raise NotFound(f"task graph `{graph_id}` has no wave {wave}")
-            opened = reopen(locked.stored.graph, wave - 1, locked.at)
+            opened = task_graph.reopen(locked.stored.graph, wave - 1, locked.at)
             if isinstance(opened, str):
                 raise Conflict(opened)
             breaches = (opened.breach,) if opened.breach else ()
             return await change(locked, principal.organisation, opened.graph, breaches=breaches)
 
     async def compliance(self, principal: Principal, graph_id: str) -> GraphCompliance:
-        """Return how well a graph kept to its waves.
-
-        Raises:
-            NotFound: If there is no such graph that the principal may see.
-            StoreUnavailable: If the database is away.
-        """
+        """Return the compliance of a graph's waves. Raise NotFound, StoreUnavailable."""
         return (await self._compliance(principal, [await self.get(principal, graph_id)]))[0]
 
     async def session_compliance(self, principal: Principal, session_id: str, user: str = "") -> list[GraphCompliance]:
-        """Return the compliance of the graphs of a user's session, the newest first.
+        """Return the compliance of the graphs of a user's session, the newest first. Raise NotFound, StoreUnavailable.
 
         Without `user` the session is the principal's own.
-
-        Raises:
-            NotFound: If the principal may not see this user's sessions.
-            StoreUnavailable: If the database is away.
         """
         require(principal, "graphs.read")
         user = user or principal.user
@@ -207,11 +173,7 @@ class Graphs:
         try:
             async with self._database.transaction() as connection:
                 found = await store.find(
-                    connection,
-                    principal.organisation,
-                    RowScope(user=user),
-                    session_id=session_id,
-                    limit=MOST_SHOWN,
+                    connection, principal.organisation, RowScope(user=user), session_id=session_id, limit=MOST_SHOWN
                 )
         except DatabaseUnavailable:
             raise StoreUnavailable(AWAY) from None
@@ -227,11 +189,13 @@ class Graphs:
         graphs = []
         for one in found:
             violations = [violation for violation in broken if violation.graph_id == one.id]
-            waves = report(one.graph, [WaveViolation(kind=v.kind, wave=v.wave) for v in violations], at)
+            waves = task_graph.report(
+                one.graph, [task_graph.WaveViolation(kind=v.kind, wave=v.wave) for v in violations], at
+            )
             graphs.append(GraphCompliance(stored=one, waves=waves, violations=violations))
         return graphs
 
 
-def _refused(found: list[Fault]) -> GraphRefused:
+def _refused(found: list[task_graph.TaskFault]) -> GraphRefused:
     errors = [FieldError(fault.field, fault.message, list(fault.allowed)) for fault in found]
     return GraphRefused("; ".join(f"`{fault.field}` {fault.message}" for fault in found), *errors)

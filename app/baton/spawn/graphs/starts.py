@@ -1,7 +1,7 @@
-"""Starts the tasks of graphs: one, a whole wave at once, or by the server itself when a wave's window has closed.
+"""Starts the tasks of graphs: one, a whole wave, or by the server itself when a wave's window has closed.
 
-Each start is one transaction that locks the graph, so that of several at the same time exactly one is accepted. Which
-task may start when is decided by `baton.engine.agents.waves`.
+Each start is one transaction that locks the graph, so of several simultaneous ones exactly one is accepted.
+`baton.rules.agents.task_graph` decides the permitted start times.
 """
 
 import asyncio
@@ -12,39 +12,37 @@ from collections.abc import Mapping
 import msgspec
 
 from baton.delegate.core.job import Job
-from baton.engine.agents.judge import Refusal, Spawn
-from baton.engine.agents.plan import Plan
-from baton.engine.agents.task_graph import Graph, Task, ended
-from baton.engine.agents.waves import Breach, admit, breach_of, closes_at, due, startable
-from baton.engine.call.principal import Principal
+from baton.delegate.jobs.service import Jobs
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, SpawnRefused
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.permissions import require
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope, require
+from baton.rules.agents.judge import Refusal, Spawn
+from baton.rules.agents.plan import Plan
+from baton.rules.agents.task_graph import Breach, Graph, Task, admit, breach_of, closes_at, due, ended, startable
+from baton.rules.call.call import Principal
 from baton.spawn.graphs import store
 from baton.spawn.graphs.changes import LockedGraph, change, locked_graph, note
 from baton.spawn.graphs.graph import StoredGraph
 from baton.spawn.graphs.service import Graphs
-from baton.spawn.jobs import SpawnJobs, SpawnRequest
-from baton.spawn.service import SpawnResult, Spawns, refusal_error
+from baton.spawn.service import SpawnRequest, SpawnResult, Spawns, refusal_error, start_job
 
 log = logging.getLogger(__name__)
 
 LOOK_S = 2.0
-"""How often SQL is searched for windows that another process opened and did not live to close, in seconds."""
+"""Period of the SQL search for windows opened by a process that has died, in seconds."""
 _AFTER_S = 0.005
-"""How long after a window's end the server looks, in seconds."""
+"""Delay of the server's check after a window's end, in seconds."""
 
 
 class PlannedStart(msgspec.Struct, frozen=True, kw_only=True):
-    """A start of one task: the request, and its plan, or why the rosters refuse it."""
+    """A start of one task: the request, and its plan or the rosters' refusal."""
 
     request: SpawnRequest
     plan: Plan | str
 
 
 class StartedTasks(msgspec.Struct, frozen=True, kw_only=True):
-    """The graph after a start, how each task was started, and the jobs to announce after the commit."""
+    """The graph after a start, the started tasks, and the jobs to announce after the commit."""
 
     stored: StoredGraph
     results: list[SpawnResult]
@@ -54,9 +52,7 @@ class StartedTasks(msgspec.Struct, frozen=True, kw_only=True):
 class GraphSpawns:
     """Starts tasks of graphs."""
 
-    def __init__(
-        self, database: Database, graphs: Graphs, spawns: Spawns, jobs: SpawnJobs, *, organisation: str
-    ) -> None:
+    def __init__(self, database: Database, graphs: Graphs, spawns: Spawns, jobs: Jobs, *, organisation: str) -> None:
         self._database = database
         self._graphs = graphs
         self._spawns = spawns
@@ -67,7 +63,7 @@ class GraphSpawns:
     async def spawn(
         self, principal: Principal, graph_id: str, task: str, request: SpawnRequest, *, arrived: float | None = None
     ) -> tuple[StoredGraph, SpawnResult]:
-        """Start one task. Raises as `batch` does."""
+        """Start one task. Raises like `batch`."""
         stored, (result,) = await self.batch(principal, graph_id, {task: request}, arrived=arrived)
         return stored, result
 
@@ -79,16 +75,16 @@ class GraphSpawns:
         *,
         arrived: float | None = None,
     ) -> tuple[StoredGraph, list[SpawnResult]]:
-        """Start tasks at one moment, all or none: those named, or all that may start now with one request.
+        """Start tasks simultaneously, all or none: the named ones, or all startable ones with one request.
 
-        `arrived` is when the request arrived, by the loop's clock; now if absent.
+        `arrived` is the request's arrival by the loop's clock; now if absent.
 
         Raises:
             Conflict: If no task may start now, or one of them was skipped.
-            Invalid: If a task is not in this graph, or the request does not fit the task.
+            Invalid: If a task is unknown, or the request does not match the task.
             NotFound: If the principal has no such graph.
-            SpawnRefused: If the rosters forbid the start, or the graph: it is not its time, or it was started before.
-            StoreUnavailable: If the database is away; nothing was started.
+            SpawnRefused: If the rosters or the graph forbid the start: wrong time, or already started.
+            StoreUnavailable: If the database is unavailable; nothing was started.
         """
         arrived = asyncio.get_running_loop().time() if arrived is None else arrived
         require(principal, "graphs.write")
@@ -115,7 +111,7 @@ class GraphSpawns:
         return started.stored, results
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Start what is left of waves whose window has closed, until `stop` is set."""
+        """Start the remaining tasks of waves with a closed window, until `stop` is set."""
         while not stop.is_set():
             self._closing.clear()
             with contextlib.suppress(DatabaseUnavailable):
@@ -127,9 +123,9 @@ class GraphSpawns:
             await self._pause(stop)
 
     async def close(self, graph_id: str) -> list[str]:
-        """Start what is left of a graph's waves whose window has closed; return the names of these tasks.
+        """Start the remaining tasks of a graph's waves with a closed window; return their names.
 
-        A task that no roster allows any more fails.
+        A task no longer allowed by any roster fails.
         """
         async with self._database.transaction() as connection:
             at = await store.now(connection)
@@ -146,7 +142,7 @@ class GraphSpawns:
             except (SpawnRefused, Invalid) as error:
                 planned[name] = PlannedStart(request=request, plan=error.detail)
         async with locked_graph(self._database, principal, graph_id) as locked:
-            # Looked at again under the lock: a task may have been started meanwhile.
+            # Checked again under the lock: a task may have been started meanwhile.
             left = [name for name in due(locked.stored.graph, locked.at) if name in planned]
             started = await self._start(principal, locked, {name: planned[name] for name in left}, auto=True)
         if isinstance(started, Refusal):
@@ -158,10 +154,10 @@ class GraphSpawns:
     async def _start(
         self, principal: Principal, locked: LockedGraph, planned: Mapping[str, PlannedStart], *, auto: bool = False
     ) -> "StartedTasks | Refusal":
-        """Start the tasks that have a plan and fail the others, or note why one may not start, and start none."""
+        """Start the planned tasks and fail the others, or record a refusal and start none."""
         graph, admitted, refusals = _admitted(locked, planned, auto=auto)
         if refusals:
-            # Returned and not raised: raising here would roll back what is noted for the report.
+            # Returned instead of raised: raising would roll back the records for the report.
             tries = (breach_of(graph.tasks[name], refusal, refused=True) for name, refusal in refusals.items())
             await note(locked, principal.organisation, [one for one in tries if one])
             return next(iter(refusals.values()))
@@ -173,10 +169,15 @@ class GraphSpawns:
             if locked.stored.execute == "run":
                 graph_task = (locked.stored.id, name)
                 try:
-                    job = await self._jobs.start(
-                        principal, one.request, one.plan, connection=locked.connection, graph_task=graph_task
+                    job = await start_job(
+                        self._jobs,
+                        principal,
+                        one.request,
+                        one.plan,
+                        connection=locked.connection,
+                        graph_task=graph_task,
                     )
-                except Invalid as error:  # such as a provider that no runner serves; nothing was stored for it
+                except Invalid as error:  # such as a provider without a runner; nothing was stored for it
                     if not auto:
                         raise
                     graph = ended(graph, name, "failed", locked.at, error.detail)
@@ -197,7 +198,7 @@ class GraphSpawns:
         return StartedTasks(stored=stored, results=results, jobs=jobs)
 
     def _expect_close(self, stored: StoredGraph, locked: LockedGraph) -> None:
-        """Look again as soon as the graph's window has closed with tasks left."""
+        """Wake the loop as soon as the graph's window has closed with unstarted tasks."""
         moment = closes_at(stored.graph)
         if moment is not None:
             wait_s = max((moment - locked.at).total_seconds(), 0) + _AFTER_S
@@ -215,7 +216,7 @@ class GraphSpawns:
 def _admitted(
     locked: LockedGraph, planned: Mapping[str, PlannedStart], *, auto: bool
 ) -> tuple[Graph, dict[str, Breach | None], dict[str, Refusal]]:
-    """Start the planned tasks in the graph; return it, what each start broke, and the refused ones."""
+    """Start the planned tasks in the graph; return it, the broken rule of each start, and the refused ones."""
     graph, admitted, refusals = locked.stored.graph, dict[str, Breach | None](), dict[str, Refusal]()
     for name, one in planned.items():
         if isinstance(one.plan, str):
@@ -229,10 +230,10 @@ def _admitted(
 
 
 def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> SpawnRequest:
-    """Fill a request with what its task and its graph say; what it says itself must match them."""
+    """Fill a request with its task's and graph's values; its own values must match them."""
     task = stored.graph.tasks.get(name)
     if task is None:
-        raise Invalid("task", f"is `{name}`, which is not a task of this graph", list(stored.graph.tasks))
+        raise Invalid("task", f"is `{name}`, an unknown task of this graph", list(stored.graph.tasks))
     if request.session_id not in {"", stored.session_id}:
         raise NotFound(f"session `{request.session_id}` has no task graph `{stored.id}`")
     for field, given, own in (
@@ -242,7 +243,7 @@ def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> Spawn
         ("workspace", request.arguments.workspace, stored.workspace),
         ("execute", request.execute, stored.execute),
     ):
-        # A graph that names no roster, project or workspace leaves the choice to each start.
+        # A graph without roster, project or workspace lets each start choose.
         if given and own and given != own:
             raise Invalid(field, f"is `{given}`, and task `{name}` is for `{own}`")
     spawn = msgspec.structs.replace(

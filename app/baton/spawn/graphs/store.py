@@ -2,21 +2,98 @@
 
 from collections import defaultdict
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import JSON, Index, Table, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
 
-from baton.engine.agents.task_graph import Barrier, Graph, Level, OnWindowClose, Task
-from baton.engine.call.principal import Principal
-from baton.engine.text.masking import mask, mask_json
-from baton.kernel.base.sql import LARGEST_BATCH, Database
+from baton.kernel.base import clock
+from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime
 from baton.kernel.base.storable import storable
-from baton.kernel.base.time import clock
-from baton.people.row_scope import RowScope
+from baton.lib.text.masking import mask, mask_json
+from baton.people.users import RowScope
+from baton.rules.agents.task_graph import Barrier, Graph, Level, OnWindowClose, Task
+from baton.rules.call.call import Principal
 from baton.spawn.graphs.graph import StoredGraph, Violation
-from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
+
+# The tables of task graphs: graphs (locked by every change), their tasks, their violations.
+
+
+class TaskGraphRow(SQLModel, table=True):
+    """One graph, of one user's session."""
+
+    __tablename__ = "task_graphs"
+    __table_args__ = (
+        Index("ix_task_graphs_session", "organisation", "session_id", "id"),
+        Index("ix_task_graphs_closes_at", "organisation", "closes_at"),
+    )
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    organisation: str
+    team: str
+    user: str
+    session_id: str
+    project: str
+    roster: str
+    level: str
+    barrier: str
+    window_ms: int
+    on_window_close: str
+    execute: str
+    workspace: str
+    windows: list[str | None] = Field(sa_type=JSON)
+    closes_at: datetime | None = Field(sa_type=UTCDateTime)
+    created_at: datetime = Field(sa_type=UTCDateTime)
+
+
+class GraphTaskRow(SQLModel, table=True):
+    """One task of a graph."""
+
+    __tablename__ = "graph_tasks"
+    __table_args__ = (Index("ix_graph_tasks_user", "organisation", "user"),)
+    __table__: ClassVar[Table]
+
+    graph_id: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    organisation: str
+    user: str
+    position: int
+    wave: int
+    agent_type: str
+    description: str
+    prompt: str
+    depends_on: list[str] = Field(sa_type=JSON)
+    state: str
+    task_id: str
+    job_id: str
+    auto: bool
+    spawned_at: datetime | None = Field(sa_type=UTCDateTime)
+    ended_at: datetime | None = Field(sa_type=UTCDateTime)
+    detail: str
+    plan: dict[str, Any] = Field(sa_type=JSON)
+
+
+class GraphViolationRow(SQLModel, table=True):
+    """One broken rule of the waves: the start was refused, or only counted."""
+
+    __tablename__ = "graph_violations"
+    __table_args__ = (Index("ix_graph_violations_graph", "organisation", "graph_id"),)
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    organisation: str
+    user: str
+    graph_id: str
+    wave: int
+    task: str
+    kind: str
+    detail: str
+    refused: bool
+    at: datetime = Field(sa_type=UTCDateTime)
+
 
 _graphs = TaskGraphRow.__table__
 _tasks = GraphTaskRow.__table__
@@ -25,7 +102,7 @@ _HEAD = [column for column in _graphs.c if column.name not in {"organisation", "
 
 
 async def now(connection: AsyncConnection) -> datetime:
-    """Read the database's clock: on Postgres the moment at which the transaction began, before it waited for a lock."""
+    """Read the database's clock: on Postgres the transaction's start time, before it waited for a lock."""
     if connection.dialect.name == "sqlite":
         text = (await connection.execute(select(func.strftime("%Y-%m-%dT%H:%M:%fZ", "now")))).scalar_one()
         return msgspec.convert(text, datetime)
@@ -63,7 +140,7 @@ async def add(connection: AsyncConnection, organisation: str, one: StoredGraph, 
 
 
 async def get(connection: AsyncConnection, organisation: str, graph_id: str, scope: RowScope) -> StoredGraph | None:
-    """Read a graph, None if there is none among these rows."""
+    """Read a graph; None if it is not among these rows."""
     query = select(*_HEAD).where(_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
     row = (await connection.execute(scope.limit(query, _graphs))).first()
     return (await _with_tasks(connection, [row]))[0] if row else None
@@ -75,7 +152,7 @@ async def owns(connection: AsyncConnection, principal: Principal, graph_id: str)
 
 
 async def lock(connection: AsyncConnection, organisation: str, graph_id: str) -> StoredGraph | None:
-    """Read a graph and lock its row until the end of the transaction, which is one of `clock.writing`."""
+    """Read a graph and lock its row until the end of the transaction, one of `clock.writing`."""
     query = select(*_HEAD).where(_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
     row = (await connection.execute(query.with_for_update())).first()
     return (await _with_tasks(connection, [row]))[0] if row else None
@@ -84,7 +161,7 @@ async def lock(connection: AsyncConnection, organisation: str, graph_id: str) ->
 async def save(
     connection: AsyncConnection, before: StoredGraph, after: StoredGraph, closes_at: datetime | None
 ) -> None:
-    """Store what has changed in a graph whose row is locked."""
+    """Store the changes of a graph with a locked row."""
     for name, task in after.graph.tasks.items():
         changed = task != before.graph.tasks[name]
         plan = after.plans.get(name)
@@ -104,7 +181,7 @@ async def note(connection: AsyncConnection, organisation: str, user: str, violat
 
 
 async def refusals(connection: AsyncConnection, graph_id: str) -> int:
-    """Count the refused starts of a graph that are kept."""
+    """Count the stored refused starts of a graph."""
     query = select(func.count()).where(_violations.c.graph_id == graph_id, _violations.c.refused)
     return int((await connection.execute(query)).scalar_one())
 
@@ -126,6 +203,8 @@ async def find(
     *,
     session_id: str = "",
     user: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
     before_id: str = "",
     limit: int = 50,
 ) -> list[StoredGraph]:
@@ -134,6 +213,10 @@ async def find(
     for column, value in (("session_id", session_id), ("user", user)):
         if value:
             query = query.where(_graphs.c[column] == storable(value))
+    if since:
+        query = query.where(_graphs.c.created_at >= since)
+    if until:
+        query = query.where(_graphs.c.created_at < until)
     if before_id:
         query = query.where(_graphs.c.id < storable(before_id))
     query = scope.limit(query, _graphs).order_by(_graphs.c.id.desc()).limit(limit)
@@ -141,7 +224,7 @@ async def find(
 
 
 async def due(database: Database, organisation: str, limit: int = 100) -> list[str]:
-    """List graphs whose window has closed with tasks left that the server must start."""
+    """List graphs with a closed window and unstarted tasks for the server."""
     async with database.transaction() as connection:
         query = (
             select(_graphs.c.id)
@@ -153,7 +236,7 @@ async def due(database: Database, organisation: str, limit: int = 100) -> list[s
 
 
 async def purge_graphs(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of graphs from before a moment, with their tasks and violations.
+    """Remove at most one batch of graphs older than a timestamp, with their tasks and violations.
 
     Returns:
         The number of graphs removed.

@@ -1,9 +1,9 @@
-"""Two servers on one job: who comes second waits, and then sees what the first has done."""
+"""Two servers on one job: the second one waits, and then sees the first one's change."""
 
 import asyncio
 
 from baton.delegate.core.stores import jobs
-from baton.kernel.base.time import clock
+from baton.kernel.base import clock
 
 
 async def test_a_job_that_one_transaction_has_locked_is_given_to_another_only_after_its_end(world):

@@ -1,13 +1,13 @@
-"""What tasks cost, how many there are, and how long they are kept."""
+"""Tasks: cost, number and retention."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from baton.delegate.core.retention import purge_jobs
-from baton.delegate.jobs.costs.prices import parse_prices
-from baton.operate.user_data.store import rows
-from tests.support.delegating import ADA, ADMIN, BOB, Runner, Usage
+from baton.delegate.jobs.costs import parse_prices
+from baton.operate.user_data.service import rows
+from tests.support.delegating import ADA, ADMIN, BOB, JobUsage, Runner
 
 MAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -15,16 +15,16 @@ MAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 async def done(world, who=ADA, *, usage=None, end="completed", **fields):
     runner = Runner(world, who)
     job = await world.delegate(who, **fields)
-    await runner.tell(await runner.lease(), "x", finish=end, usage=usage or Usage())
+    await runner.tell(await runner.lease(), "x", finish=end, usage=usage or JobUsage())
     await world.change(job, created_at=MAY)
     return job
 
 
 @pytest.fixture
 async def spent(world):
-    million = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
+    million = JobUsage(input_tokens=1_000_000, output_tokens=1_000_000)
     await done(world, tier="CHEAP", usage=million)
-    await done(world, tier="CHEAP", usage=Usage(input_tokens=1_000_000, cost_usd=0.5))
+    await done(world, tier="CHEAP", usage=JobUsage(input_tokens=1_000_000, cost_usd=0.5))
     await done(world, tier="MEDIUM", usage=million, provider="claude_code", end="failed")
     await done(world, BOB, usage=million)
 
@@ -41,15 +41,15 @@ async def spent(world):
     ],
 )
 async def test_tokens_are_priced_by_tier_beside_what_they_would_cost_on_the_expensive_one(world, spent, by, groups):
-    found = await world.analytics.find(ADMIN, by, since=MAY, until=None)
+    found = await world.analytics.sum_costs(ADMIN, by, since=MAY, until=None)
     assert {one.group: (one.jobs, one.usd, one.expensive_usd) for one in found} == groups
     assert all(one.saved_usd == round(one.expensive_usd - one.usd, 6) for one in found)
 
 
 async def test_one_s_own_alone_are_summed_up(world, spent):
-    (one,) = await world.analytics.find(BOB, "provider", since=MAY, until=None)
+    (one,) = await world.analytics.sum_costs(BOB, "provider", since=MAY, until=None)
     assert (one.jobs, one.completed, one.failed) == (1, 1, 0)
-    assert await world.analytics.find(BOB, "provider", since=MAY + timedelta(days=1), until=None) == []
+    assert await world.analytics.sum_costs(BOB, "provider", since=MAY + timedelta(days=1), until=None) == []
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,11 @@ async def test_one_s_own_alone_are_summed_up(world, spent):
     ],
 )
 async def test_tokens_from_the_cache_have_their_own_price(world, prices, usd):
-    assert parse_prices(prices)["CHEAP"].of(1_000_000, 600_000, 1_000_000) == pytest.approx(usd)
-    await done(world, tier="CHEAP", usage=Usage(input_tokens=1_000_000, cached_tokens=600_000, output_tokens=1_000_000))
-    (one,) = await world.analytics.find(ADMIN, "tier", since=MAY, until=None)
+    assert parse_prices(prices)["CHEAP"].cost(1_000_000, 600_000, 1_000_000) == pytest.approx(usd)
+    await done(
+        world, tier="CHEAP", usage=JobUsage(input_tokens=1_000_000, cached_tokens=600_000, output_tokens=1_000_000)
+    )
+    (one,) = await world.analytics.sum_costs(ADMIN, "tier", since=MAY, until=None)
     assert (one.input_tokens, one.cached_tokens, one.usd) == (1_000_000, 600_000, pytest.approx(5.46))
     assert one.expensive_usd == pytest.approx(0.4 * 5 + 0.6 * 0.5 + 25)
 
@@ -101,12 +103,12 @@ async def test_what_is_older_than_it_is_kept_goes_with_all_that_it_told(world, d
     assert len([row async for row in rows(database, "default", "ada", "session_delegation")]) == 2
 
 
-async def test_an_export_has_jobs_events_permissions_and_runners_but_no_digest(world, database):
+async def test_an_export_has_jobs_events_approvals_and_runners_but_no_digest(world, database):
     runner = Runner(world)
     await world.delegate()
     lease = await runner.lease()
     await runner.ask(lease)
-    for table, count in (("jobs", 1), ("job_events", 8), ("job_permissions", 1), ("runners", 1)):
+    for table, count in (("jobs", 1), ("job_events", 8), ("approvals", 1), ("runners", 1)):
         found = [row async for row in rows(database, "default", "ada", table)]
         assert len(found) == count, table
         assert not any("digest" in row for row in found)

@@ -1,4 +1,4 @@
-"""Events of jobs in SQL, numbered without gaps in the order of commits; and the sessions that they belong to."""
+"""Events of jobs and their sessions in SQL, numbered without gaps in commit order."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,21 +15,20 @@ from baton.kernel.base.storable import storable, storable_json
 
 _events = JobEventRow.__table__
 _sessions = SessionDelegationRow.__table__
-LARGEST_READ = 200
-"""Most events that one query reads."""
+LARGEST_READ = 200  # maximum number of events per query
 
 
 class SessionState(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that delegates: its agent mode, and the number of its next event."""
+    """The agent mode of a delegating session, and the number of its next event."""
 
     agent_mode: str
     next_no: int
 
 
 async def lock_session(connection: AsyncConnection, job: Job) -> SessionState:
-    """Lock a job's session until the transaction ends, so that event numbers have no gaps; make it if it is new."""
+    """Create or lock a job's session until the transaction ends, so that event numbers have no gaps."""
     row = {"organisation": job.organisation, "user": job.user, "session_id": job.session_id}
-    # An upsert that changes nothing: it makes the row or locks it, in one statement on both databases.
+    # An upsert without changes: it creates or locks the row, in one statement on both databases.
     new = insert_into(connection.dialect.name, _sessions).values(row | {"agent_mode": DEFAULT_MODE, "next_no": 1})
     locked = new.on_conflict_do_update(index_elements=list(row), set_={"next_no": _sessions.c.next_no})
     found = (await connection.execute(locked.returning(_sessions.c.agent_mode, _sessions.c.next_no))).one()
@@ -39,7 +38,7 @@ async def lock_session(connection: AsyncConnection, job: Job) -> SessionState:
 async def append(
     connection: AsyncConnection, job: Job, events: Sequence[NewJobEvent], session_no: int, mode: str, at: datetime
 ) -> None:
-    """Store the numbered events of one job's session; the transaction has locked the session (`lock_session`)."""
+    """Store the numbered events of one job's session, already locked by `lock_session`."""
     if not events:
         return
     rows = [
@@ -69,7 +68,7 @@ async def append(
 
 
 async def has_attempt(connection: AsyncConnection, job: Job) -> bool:
-    """Return whether a job has events of its present attempt."""
+    """Return whether a job has events of its current attempt."""
     query = select(_events.c.no).where(_events.c.job_id == job.id, _events.c.attempt == job.attempt).limit(1)
     return (await connection.execute(query)).first() is not None
 
@@ -81,14 +80,14 @@ async def of_job(connection: AsyncConnection, job_id: str, after: int, limit: in
 
 
 async def last_of_type(connection: AsyncConnection, job_id: str, kind: str) -> JobEvent | None:
-    """Read a job's newest event of a type, None if it has none."""
+    """Return a job's newest event of a type, or None."""
     query = select(*_SHOWN).where(_events.c.job_id == job_id, _events.c.type == kind)
     row = (await connection.execute(query.order_by(_events.c.no.desc()).limit(1))).first()
     return None if row is None else msgspec.convert(row._asdict(), JobEvent)
 
 
 async def of_type(connection: AsyncConnection, job_id: str, kind: str) -> list[JobEvent]:
-    """Read a job's newest events of a type, at most LARGEST_READ of them, in order."""
+    """Return a job's newest LARGEST_READ events of a type, in order."""
     query = select(*_SHOWN).where(_events.c.job_id == job_id, _events.c.type == kind)
     rows = await connection.execute(query.order_by(_events.c.no.desc()).limit(LARGEST_READ))
     return [msgspec.convert(row._asdict(), JobEvent) for row in reversed(rows.all())]
@@ -116,7 +115,7 @@ _SHOWN = [_events.c[name] for name in JobEvent.__struct_fields__]
 
 
 async def mode_of(connection: AsyncConnection, organisation: str, user: str, session_id: str) -> str | None:
-    """Return a session's agent mode, None if nothing was ever delegated in it."""
+    """Return a session's agent mode, or None without any delegation."""
     query = select(_sessions.c.agent_mode).where(
         _sessions.c.organisation == organisation,
         _sessions.c.user == storable(user),
@@ -127,7 +126,7 @@ async def mode_of(connection: AsyncConnection, organisation: str, user: str, ses
 
 
 async def owners(connection: AsyncConnection, organisation: str, session_id: str) -> list[str]:
-    """List the users who delegated in a session of this id."""
+    """List the users with delegations in a session of this id."""
     query = select(_sessions.c.user).where(
         _sessions.c.organisation == organisation, _sessions.c.session_id == storable(session_id)
     )
@@ -135,7 +134,7 @@ async def owners(connection: AsyncConnection, organisation: str, session_id: str
 
 
 async def last_provider(connection: AsyncConnection, organisation: str, user: str, session_id: str) -> str:
-    """Return the provider that a session delegated to last, "" for none."""
+    """Return the provider of a session's latest delegation, or ""."""
     query = (
         select(JOBS.c.provider)
         .where(

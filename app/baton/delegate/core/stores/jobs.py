@@ -1,4 +1,4 @@
-"""Jobs in SQL. What their states mean is in `delegate.core.states`."""
+"""Jobs in SQL. `delegate.core.states` explains their states."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -12,10 +12,9 @@ from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job, JobFilter,
 from baton.delegate.core.stores.tables import JOBS
 from baton.kernel.base.sql import Database, insert_into, row_of
 from baton.kernel.base.storable import storable
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope
 
-MOST_SWEPT = 200
-"""Most jobs that one sweep looks at."""
+MOST_SWEPT = 200  # maximum number of jobs per sweep
 
 
 def _job(row: Any) -> Job:
@@ -23,14 +22,14 @@ def _job(row: Any) -> Job:
 
 
 async def add(connection: AsyncConnection, job: Job) -> bool:
-    """Store a new job; return False if its user already has a job with that idempotency key."""
+    """Store a new job. Return False if its user has a job with this idempotency key."""
     insert = insert_into(connection.dialect.name, JOBS).values(row_of(job))
     unless_known = insert.on_conflict_do_nothing(index_elements=["organisation", "user", "idempotency_key"])
     return bool((await connection.execute(unless_known)).rowcount == 1)
 
 
 async def change(connection: AsyncConnection, job_id: str, values: dict[str, Any]) -> None:
-    """Change a job that the transaction has locked."""
+    """Change a job locked by the transaction."""
     await connection.execute(update(JOBS).where(JOBS.c.id == job_id).values(values))
 
 
@@ -42,14 +41,14 @@ async def lock(connection: AsyncConnection, organisation: str, job_id: str) -> J
 
 
 async def get(connection: AsyncConnection, organisation: str, job_id: str) -> Job | None:
-    """Return a job, or None if it does not exist."""
+    """Return a job, or None."""
     query = select(JOBS).where(JOBS.c.id == storable(job_id), JOBS.c.organisation == organisation)
     row = (await connection.execute(query)).first()
     return None if row is None else _job(row)
 
 
 async def find_by_key(connection: AsyncConnection, organisation: str, user: str, key: str) -> Job | None:
-    """Read the job that a user made with an idempotency key."""
+    """Return a user's job with an idempotency key, or None."""
     query = select(JOBS).where(
         JOBS.c.organisation == organisation, JOBS.c.user == storable(user), JOBS.c.idempotency_key == storable(key)
     )
@@ -58,7 +57,7 @@ async def find_by_key(connection: AsyncConnection, organisation: str, user: str,
 
 
 async def get_several(connection: AsyncConnection, organisation: str, ids: Iterable[str]) -> list[Job]:
-    """Read those of these jobs that exist."""
+    """Return the existing jobs of some ids."""
     wanted = [storable(one) for one in ids]
     query = select(JOBS).where(JOBS.c.organisation == organisation, JOBS.c.id.in_(wanted))
     return [_job(row) for row in await connection.execute(query)]
@@ -67,7 +66,7 @@ async def get_several(connection: AsyncConnection, organisation: str, ids: Itera
 async def find(
     database: Database, organisation: str, scope: RowScope, wanted: JobFilter, *, before: tuple[str, ...], limit: int
 ) -> list[Job]:
-    """Find jobs, the newest first; `before` is the creation time and the id of the last job of the page before."""
+    """Find jobs, newest first. `before` is the creation time and the id of the previous page's last job."""
     query = scope.limit(select(JOBS).where(JOBS.c.organisation == organisation), JOBS)
     for name in ("user", "session_id", "state", "provider", "graph_id", "workspace"):
         value = getattr(wanted, name)
@@ -88,7 +87,7 @@ async def find(
 
 
 async def continued_by(connection: AsyncConnection, job: Job) -> Job | None:
-    """Return the newest job that continues a job's thread, None if there is none; one that ended unstarted does not count."""
+    """Return the newest job that continues a job's thread, or None. Jobs that ended unstarted do not count."""
     query = select(JOBS).where(
         JOBS.c.organisation == job.organisation,
         JOBS.c.user == job.user,
@@ -101,7 +100,7 @@ async def continued_by(connection: AsyncConnection, job: Job) -> Job | None:
 
 
 async def leased_of_session(connection: AsyncConnection, job: Job) -> list[Job]:
-    """List the jobs of a job's session that a runner has."""
+    """List the leased jobs of a job's session."""
     query = select(JOBS).where(
         JOBS.c.organisation == job.organisation,
         JOBS.c.user == job.user,
@@ -120,7 +119,7 @@ async def blocked_by(connection: AsyncConnection, organisation: str, user: str, 
 
 
 async def skipped_after(connection: AsyncConnection, organisation: str, user: str, job_id: str) -> list[str]:
-    """List the ids of a user's jobs that were skipped because a job that they depend on failed, and depend on this one."""
+    """List the ids of a user's jobs skipped for a failed dependency that depend on this job."""
     query = select(JOBS.c.id, JOBS.c.depends_on).where(
         JOBS.c.organisation == organisation,
         JOBS.c.user == storable(user),
@@ -131,7 +130,7 @@ async def skipped_after(connection: AsyncConnection, organisation: str, user: st
 
 
 class LeasedAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent of a leased job: what its token, of which `agent_digest` is kept, says of it."""
+    """The agent of a leased job, as identified by the token with this `agent_digest`."""
 
     agent_digest: str
     id: str
@@ -151,7 +150,7 @@ async def leased_agents(connection: AsyncConnection, organisation: str) -> list[
 
 
 async def held_by(connection: AsyncConnection, organisation: str, user: str, runner_id: str) -> list[Job]:
-    """List the jobs that are leased to a runner, and those that it may take back: queued, and not taken by another."""
+    """List the jobs leased to a runner, and queued ones that it may still reclaim."""
     query = (
         select(JOBS)
         .where(
@@ -166,7 +165,7 @@ async def held_by(connection: AsyncConnection, organisation: str, user: str, run
 
 
 async def renew(connection: AsyncConnection, leases: list[tuple[str, int, str]], boot_id: str, until: datetime) -> None:
-    """Renew leases, given as (job, attempt, digest); a lease that is not current is left as it is."""
+    """Renew leases, given as (job, attempt, digest). Ignore outdated ones."""
     if leases:
         proved = tuple_(JOBS.c.id, JOBS.c.attempt, JOBS.c.digest).in_(leases)
         renewed = update(JOBS).where(proved, JOBS.c.state.in_(LEASED_STATES))
@@ -174,20 +173,20 @@ async def renew(connection: AsyncConnection, leases: list[tuple[str, int, str]],
 
 
 async def ended_by(connection: AsyncConnection, leases: list[tuple[str, int, str]]) -> set[str]:
-    """Return the ids of jobs whose holder ended them under one of these leases, given as (job, attempt, digest)."""
+    """Return the ids of jobs ended by their holders under these leases, given as (job, attempt, digest)."""
     proved = tuple_(JOBS.c.id, JOBS.c.attempt, JOBS.c.digest).in_(leases)
     return set(await connection.scalars(select(JOBS.c.id).where(proved, JOBS.c.state.in_(ENDED_STATES))))
 
 
 async def renew_all(connection: AsyncConnection, organisation: str, since: datetime, until: datetime) -> None:
-    """Renew the leases of all jobs, of which nobody could hear since a moment."""
+    """Renew all leases after an outage since a given time."""
     held = update(JOBS).where(JOBS.c.organisation == organisation, JOBS.c.state.in_(LEASED_STATES))
     heard = func.coalesce(JOBS.c.disconnected_since, literal(since, JOBS.c.disconnected_since.type))
     await connection.execute(held.values(lease_until=until, disconnected_since=heard))
 
 
 async def due(connection: AsyncConnection, organisation: str, now: datetime, cancelled_before: datetime) -> list[str]:
-    """List jobs whose lease or deadline has passed, or whose cancel is older than a moment; oldest lease first."""
+    """List jobs with a passed lease or deadline, or an old cancel; oldest lease first."""
     query = (
         select(JOBS.c.id)
         .where(
@@ -204,18 +203,18 @@ async def due(connection: AsyncConnection, organisation: str, now: datetime, can
 
 
 async def extend_queue(connection: AsyncConnection, organisation: str, since: datetime, until: datetime) -> None:
-    """Add a time in which no runner could be heard to the time that queued jobs may wait."""
+    """Extend the expiry of queued jobs by an outage of the server."""
     query = select(JOBS.c.id, JOBS.c.queued_at, JOBS.c.expires_at).where(
         JOBS.c.organisation == organisation, JOBS.c.state == "queued", JOBS.c.expires_at.is_not(None)
     )
-    # Row by row: SQLite and PostgreSQL have no common way to add a column to a moment, and this is rare.
+    # Row by row: SQLite and PostgreSQL have no common date arithmetic on columns, and this is rare.
     for row in (await connection.execute(query)).all():
         away = until - max(since, row.queued_at or since)
         await connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(expires_at=row.expires_at + away))
 
 
 async def expiring(connection: AsyncConnection, organisation: str, now: datetime) -> list[Job]:
-    """List queued jobs that may not wait longer, unless a runner was there meanwhile; the one to end first comes first."""
+    """List queued jobs past their expiry, in that order. A runner may have been live meanwhile."""
     query = (
         select(JOBS)
         .where(JOBS.c.organisation == organisation, JOBS.c.state == "queued", JOBS.c.expires_at < now)
@@ -226,7 +225,7 @@ async def expiring(connection: AsyncConnection, organisation: str, now: datetime
 
 
 async def has_unfinished(connection: AsyncConnection, organisation: str) -> bool:
-    """Return whether a job is leased to a runner, blocked, or queued for a limited time."""
+    """Return whether a job is leased, blocked, or queued with an expiry."""
     looked_after = JOBS.c.state.in_((*LEASED_STATES, "blocked")) | (
         (JOBS.c.state == "queued") & JOBS.c.expires_at.is_not(None)
     )
@@ -235,19 +234,19 @@ async def has_unfinished(connection: AsyncConnection, organisation: str) -> bool
 
 
 async def blocked(connection: AsyncConnection, organisation: str) -> dict[str, list[str]]:
-    """Return all blocked jobs, with the jobs that each depends on."""
+    """Return all blocked jobs with their dependencies."""
     query = select(JOBS.c.id, JOBS.c.depends_on).where(JOBS.c.organisation == organisation, JOBS.c.state == "blocked")
     return {row.id: row.depends_on for row in await connection.execute(query)}
 
 
 async def states(connection: AsyncConnection, organisation: str, ids: Iterable[str]) -> dict[str, State]:
-    """Return the states of those of these jobs that exist."""
+    """Return the states of the existing jobs of some ids."""
     query = select(JOBS.c.id, JOBS.c.state).where(JOBS.c.organisation == organisation, JOBS.c.id.in_(sorted(ids)))
     return {row.id: row.state for row in await connection.execute(query)}
 
 
 async def counts(connection: AsyncConnection, organisation: str) -> tuple[dict[str, int], datetime | None]:
-    """Count the jobs by state, and return since when the oldest queued one waits."""
+    """Count the jobs by state. Also return the queue time of the oldest queued one."""
     by_state = select(JOBS.c.state, func.count()).where(JOBS.c.organisation == organisation).group_by(JOBS.c.state)
     oldest = select(func.min(JOBS.c.queued_at)).where(JOBS.c.organisation == organisation, JOBS.c.state == "queued")
     found = {row[0]: row[1] for row in await connection.execute(by_state)}

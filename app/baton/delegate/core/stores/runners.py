@@ -1,4 +1,4 @@
-"""Runners in SQL: their rows, their commands, and the lease of a job to one of them."""
+"""Runners, their commands and leases in SQL."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,39 +10,36 @@ from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, text, u
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
-from baton.delegate.core.job import LEASED_STATES, Job
-from baton.delegate.core.runner import Runner, RunnerCommand
+from baton.delegate.core.job import LEASED_STATES, Job, Runner, RunnerCommand
 from baton.delegate.core.stores.tables import JOBS, RunnerCommandRow, RunnerRow
 from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps, waiting_of
+from baton.kernel.base import clock
 from baton.kernel.base.sql import insert_into, row_of
 from baton.kernel.base.storable import storable
-from baton.kernel.base.time import clock
-from baton.people.row_scope import RowScope
+from baton.people.users import RowScope
 
-RESULT_COMMAND = "result"
-"""The kind of commands that say what to do with a job's result."""
-RESULT_LIMIT = timedelta(seconds=60)
-"""How long such a command waits for its runner."""
+RESULT_COMMAND = "result"  # the kind of commands for a job's result
+RESULT_LIMIT = timedelta(seconds=60)  # timeout of such a command
 _runners = RunnerRow.__table__
 _commands = RunnerCommandRow.__table__
 
 
 async def put(connection: AsyncConnection, runner: Runner) -> None:
-    """Store what a runner said of itself, and lock its row until the transaction ends."""
+    """Store a runner's report, and lock its row until the transaction ends."""
     row = row_of(runner)
     new = insert_into(connection.dialect.name, _runners).values(row)
     await connection.execute(new.on_conflict_do_update(index_elements=["organisation", "user", "id"], set_=row))
 
 
 async def find(connection: AsyncConnection, organisation: str, scope: RowScope) -> list[Runner]:
-    """List runners, the one heard of last first."""
+    """List runners, latest contact first."""
     query = scope.limit(select(_runners).where(_runners.c.organisation == organisation), _runners)
     rows = await connection.execute(query.order_by(_runners.c.last_seen.desc(), _runners.c.user, _runners.c.id))
     return [msgspec.convert(row._asdict(), Runner) for row in rows]
 
 
 async def is_alive(connection: AsyncConnection, job: Job, since: datetime) -> bool:
-    """Return whether the process that holds a job was heard of since a moment."""
+    """Return whether the process that holds a job made contact since a given time."""
     query = select(_runners.c.id).where(
         _runners.c.organisation == job.organisation,
         _runners.c.user == job.runner_user,
@@ -54,13 +51,12 @@ async def is_alive(connection: AsyncConnection, job: Job, since: datetime) -> bo
 
 
 async def usable(connection: AsyncConnection, organisation: str, users: set[str], teams: set[str]) -> list[Runner]:
-    """List the runners that may take jobs of these users and teams, the one heard of last first."""
+    """List the runners allowed to take jobs of these users and teams, latest contact first."""
     of_team = _runners.c.shared & _runners.c.team.in_([storable(team) for team in teams if team])
     query = (
         select(_runners)
         .where(
-            _runners.c.organisation == organisation,
-            _runners.c.user.in_([storable(user) for user in users]) | of_team,
+            _runners.c.organisation == organisation, _runners.c.user.in_([storable(user) for user in users]) | of_team
         )
         .order_by(_runners.c.last_seen.desc(), _runners.c.user, _runners.c.id)
     )
@@ -68,7 +64,7 @@ async def usable(connection: AsyncConnection, organisation: str, users: set[str]
 
 
 async def folder_uses(connection: AsyncConnection, organisation: str) -> list[FolderUse]:
-    """List the jobs that work in place in folders that their runners named."""
+    """List the jobs in place in named folders."""
     columns = (JOBS.c.id.label("job_id"), JOBS.c.user, JOBS.c.graph_id, JOBS.c.folder, JOBS.c.started_at)
     query = select(*columns).where(
         JOBS.c.organisation == organisation, JOBS.c.state.in_(LEASED_STATES), JOBS.c.folder != ""
@@ -77,7 +73,7 @@ async def folder_uses(connection: AsyncConnection, organisation: str) -> list[Fo
 
 
 async def waiting(connection: AsyncConnection, queued: Sequence[Job]) -> dict[str, Waiting]:
-    """Return why queued jobs of one organisation wait, by their ids; one that is about to be leased is left out."""
+    """Return the wait reasons of queued jobs of one organisation, by id. Jobs about to be leased are omitted."""
     organisation, now = queued[0].organisation, await clock.now(connection)
     users, teams = {job.user for job in queued}, {job.team for job in queued}
     runners = await usable(connection, organisation, users, teams)
@@ -87,10 +83,7 @@ async def waiting(connection: AsyncConnection, queued: Sequence[Job]) -> dict[st
 
 
 async def busy_workspaces(connection: AsyncConnection, runner: Runner) -> dict[str, str]:
-    """Return the workspaces of a runner in whose folders jobs work in place; "" if its first one is among them.
-
-    Each with the graph of which all these jobs are, "" for none: other jobs of that graph may join them.
-    """
+    """Return a runner's workspaces in use in place ("" for its first one), with the jobs' common graph or ""."""
     if not runner.folders:
         return {}
     uses = await folder_uses(connection, runner.organisation)
@@ -103,10 +96,7 @@ async def busy_workspaces(connection: AsyncConnection, runner: Runner) -> dict[s
 
 
 async def lock_folders(connection: AsyncConnection, runner: Runner) -> None:
-    """Let no other transaction lease a job on the runner's machine until this one ends: two could take one folder.
-
-    SQLite has one writer at a time anyway (`clock.writing`). Taken before any row is locked.
-    """
+    """Lock a runner's machine before leasing: two jobs must not get one folder. SQLite: see `clock.writing`."""
     if connection.dialect.name == "sqlite":
         return
     for machine in sorted({folder.partition("/")[0] for folder in runner.folders.values()}):
@@ -115,10 +105,7 @@ async def lock_folders(connection: AsyncConnection, runner: Runner) -> None:
 
 
 def _suitable_jobs(runner: Runner, busy: Mapping[str, str]) -> list[ColumnElement[bool]]:
-    """Return the conditions for queued jobs that a runner may take and is able to run.
-
-    `busy` are workspaces in use, as `busy_workspaces` returns them.
-    """
+    """Return the conditions for queued jobs that a runner may take and can run. `busy`: see `busy_workspaces`."""
     is_free = [
         (JOBS.c.workspace != alias) | (JOBS.c.graph_id == graph) if graph else JOBS.c.workspace != alias
         for alias, graph in busy.items()
@@ -139,13 +126,13 @@ def _suitable_jobs(runner: Runner, busy: Mapping[str, str]) -> list[ColumnElemen
 
 
 async def has_job_for(connection: AsyncConnection, runner: Runner) -> bool:
-    """Return whether a queued job waits for a runner."""
+    """Return whether a queued job is available to a runner."""
 
     async def is_there(busy: Mapping[str, str]) -> bool:
         query = select(JOBS.c.id).where(*_suitable_jobs(runner, busy)).limit(1)
         return (await connection.execute(query)).first() is not None
 
-    # Most polls find no job at all, and need not know which folders are in use.
+    # Most polls find no job, and need not know the folders in use.
     if not await is_there({}):
         return False
     busy = await busy_workspaces(connection, runner)
@@ -155,9 +142,9 @@ async def has_job_for(connection: AsyncConnection, runner: Runner) -> bool:
 async def lease_job(
     connection: AsyncConnection, runner: Runner, *, digest: str, agent_digest: str, now: datetime, lease: timedelta
 ) -> Job | None:
-    """Lease the job that has waited longest to a runner; polls at the same time never get the same job."""
-    # SKIP LOCKED: of several polls at once each gets another job instead of waiting for the same row. SQLite has no
-    # row locks; there `clock.writing` lets one transaction at a time write.
+    """Lease the oldest suitable job to a runner. Concurrent polls never get the same job."""
+    # SKIP LOCKED: concurrent polls get different jobs instead of waiting for one row. On SQLite `clock.writing`
+    # serializes them.
     await lock_folders(connection, runner)
     oldest = (
         select(JOBS.c.id)
@@ -189,7 +176,7 @@ async def lease_job(
 
 
 async def agent_session(connection: AsyncConnection, job: Job) -> str:
-    """Return the agent's session of the newest job like this one on the same runner, "" for none."""
+    """Return the agent's session of the newest similar job on the same runner, or ""."""
     query = (
         select(JOBS.c.agent_session)
         .where(
@@ -210,11 +197,13 @@ async def agent_session(connection: AsyncConnection, job: Job) -> str:
     return str((await connection.execute(query)).scalar() or "")
 
 
-async def add_command(connection: AsyncConnection, job: Job, kind: str, body: dict[str, Any], now: datetime) -> None:
-    """Store a command for the runner that holds a job."""
+async def add_command(
+    connection: AsyncConnection, job: Job, kind: str, body: dict[str, Any], now: datetime, command_id: str = ""
+) -> None:
+    """Store a command for a job's runner."""
     await connection.execute(
         insert(_commands).values(
-            id=f"cmd_{uuid7().hex}",
+            id=command_id or f"cmd_{uuid7().hex}",
             organisation=job.organisation,
             user=job.runner_user,
             runner_id=job.runner_id,
@@ -228,10 +217,10 @@ async def add_command(connection: AsyncConnection, job: Job, kind: str, body: di
 
 
 async def commands(connection: AsyncConnection, runner: Runner) -> list[RunnerCommand]:
-    """List the commands that a runner has not acknowledged, the oldest first.
+    """List a runner's unacknowledged commands, oldest first.
 
-    What is to be done with a result is in nobody's hands after a minute: the person was told that it was not done, and a
-    laptop that wakes the next day must not write into their files.
+    Commands for results expire after a minute: the person was told of the failure, and a laptop that wakes the next day
+    must not write into their files.
     """
     still = or_(_commands.c.kind != RESULT_COMMAND, _commands.c.created_at > runner.last_seen - RESULT_LIMIT)
     query = select(_commands).where(*_of(runner), still).order_by(_commands.c.id).limit(100)
@@ -241,8 +230,23 @@ async def commands(connection: AsyncConnection, runner: Runner) -> list[RunnerCo
     ]
 
 
+async def is_waiting(connection: AsyncConnection, command_id: str) -> bool:
+    """Return whether the runner has not acknowledged a command yet."""
+    query = select(_commands.c.id).where(_commands.c.id == storable(command_id))
+    return (await connection.execute(query)).first() is not None
+
+
+async def last_seen(connection: AsyncConnection, job: Job) -> datetime | None:
+    """Return the last contact with a job's runner, or None if unknown."""
+    query = select(_runners.c.last_seen).where(
+        _runners.c.organisation == job.organisation, _runners.c.user == job.runner_user, _runners.c.id == job.runner_id
+    )
+    found: datetime | None = (await connection.execute(query)).scalar()
+    return found
+
+
 async def acknowledge(connection: AsyncConnection, runner: Runner, ids: list[str]) -> None:
-    """Delete the commands that a runner has acknowledged."""
+    """Delete acknowledged commands of a runner."""
     if ids:
         await connection.execute(delete(_commands).where(*_of(runner), _commands.c.id.in_(map(storable, ids))))
 

@@ -1,57 +1,28 @@
-"""The tables of jobs, their events and permission requests, and of runners. The queries are in the `…_store` files."""
+"""The tables of jobs, their events, and of runners."""
 
 from datetime import datetime
-from types import NoneType, UnionType
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
-import msgspec
-from msgspec.structs import FieldInfo
-from sqlalchemy import JSON, Boolean, Column, Float, Index, Integer, Table
-from sqlalchemy.types import TypeEngine
-from sqlmodel import AutoString, Field, SQLModel
+from sqlalchemy import JSON, Column, Index, Table
+from sqlmodel import Field, SQLModel
 
-from baton.delegate.core.job import Job, State
-from baton.kernel.base.sql import UTCDateTime
-
-_COLUMN_TYPES: dict[Any, TypeEngine[Any]] = {
-    str: AutoString(),
-    State: AutoString(),
-    int: Integer(),
-    bool: Boolean(),
-    float: Float(),
-    datetime: UTCDateTime(),
-}
-"""Types of columns by types of fields; every other field is JSON."""
-
-
-def _job_column(field: FieldInfo) -> Column[Any]:
-    """Make the column of a field of `Job`, nullable if the field may be None."""
-    kind, nullable = field.type, isinstance(field.type, UnionType)
-    if nullable:
-        (kind,) = (one for one in get_args(kind) if one is not NoneType)
-    column_type = _COLUMN_TYPES.get(kind, JSON(none_as_null=True))
-    column: Column[Any] = Column(column_type, primary_key=field.name == "id", nullable=nullable)
-    # Named afterwards, as SQLModel does it: `Column` turns a name into a subclass of `str`, which msgspec takes for no
-    # field's name in rows.
-    column.name = column.key = field.name
-    return column
-
+from baton.delegate.core.job import Job
+from baton.kernel.base.sql import UTCDateTime, columns_of
 
 JOBS = Table(
     "jobs",
     SQLModel.metadata,
-    *map(_job_column, msgspec.structs.fields(Job)),
+    *columns_of(Job),
     Index("ix_jobs_user", "organisation", "user", "id"),
     Index("ix_jobs_session", "organisation", "user", "session_id"),
     Index("ix_jobs_state", "organisation", "state", "queued_at"),
     Index("ix_jobs_created", "organisation", "created_at"),
     Index("ux_jobs_idempotency", "organisation", "user", "idempotency_key", unique=True),
-)
-"""Delegated tasks: a column for each field of `Job`."""
+)  # delegated tasks, with one column per field of `Job`
 
 
 class JobEventRow(SQLModel, table=True):
-    """One event of a job; `seq` is the runner's own number of it, NULL for the server's own events."""
+    """One event of a job. `seq` is the runner's number, NULL for the server's own events."""
 
     __tablename__ = "job_events"
     __table_args__ = (
@@ -71,33 +42,6 @@ class JobEventRow(SQLModel, table=True):
     type: str
     body: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     at: datetime = Field(sa_type=UTCDateTime)
-
-
-class JobPermissionRow(SQLModel, table=True):
-    """One permission request of an agent."""
-
-    __tablename__ = "job_permissions"
-    __table_args__ = (
-        Index("ix_job_permissions_job", "job_id", "id"),
-        Index("ix_job_permissions_state", "organisation", "state", "deadline"),
-    )
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    organisation: str
-    user: str
-    job_id: str
-    attempt: int
-    request: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
-    state: str
-    decided_by: str
-    decided_user: str
-    decision_id: str
-    reason: str
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    deadline: datetime = Field(sa_type=UTCDateTime)
-    decided_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    reading: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False, server_default="{}"))
 
 
 class RunnerRow(SQLModel, table=True):
@@ -123,7 +67,7 @@ class RunnerRow(SQLModel, table=True):
 
 
 class RunnerCommandRow(SQLModel, table=True):
-    """One command for a runner, until the runner acknowledges it."""
+    """One command for a runner, until it is acknowledged."""
 
     __tablename__ = "runner_commands"
     __table_args__ = (Index("ix_runner_commands_runner", "organisation", "user", "runner_id", "id"),)
@@ -141,7 +85,7 @@ class RunnerCommandRow(SQLModel, table=True):
 
 
 class SessionDelegationRow(SQLModel, table=True):
-    """One session that delegates: its agent mode, and the number of its next event."""
+    """The agent mode of a delegating session, and the number of its next event."""
 
     __tablename__ = "session_delegation"
     __table__: ClassVar[Table]
