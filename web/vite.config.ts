@@ -4,7 +4,8 @@ import { defineConfig } from "vite";
 // The server serves the page below /ui/ and puts a fresh nonce in place of `{{nonce}}` (app/baton/operate/console_pages.py).
 export default defineConfig({
   base: "/ui/",
-  plugins: [react()],
+  plugins: [react({ jsxImportSource: "visible" })],
+  resolve: { alias: { visible: new URL("src/jsx", import.meta.url).pathname } },
   html: { cspNonce: "{{nonce}}" },
   build: {
     target: "es2022",

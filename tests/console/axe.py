@@ -1,6 +1,6 @@
-"""Checks a page for what keeps people with disabilities from using it, with axe-core from `web/node_modules`.
+"""Checks a page's accessibility with axe-core from `web/node_modules`.
 
-`make web` installs axe-core, and `.ci/run` runs `make web` before the tests. Where it is not installed the test is skipped.
+`make web` installs axe-core, and `.ci/run` runs `make web` before the tests. Without it the test is skipped.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""A real Chromium over a real server; where the machine has none, these tests are skipped."""
+"""A real Chromium over a real server; without Chromium these tests are skipped."""
 
 import contextlib
 import shutil
@@ -63,6 +63,13 @@ def settled(page):
     page.get_by_role("heading", level=1).first.wait_for()
     page.get_by_label("Loading").first.wait_for(state="hidden")
     page.wait_for_timeout(500)
+
+
+def pick(scope, label, name):
+    """Pick a known name in a field."""
+    scope.get_by_role("combobox", name=label).or_(scope.get_by_role("textbox", name=label)).first.fill(name)
+    page = getattr(scope, "page", scope)
+    page.get_by_role("option", name=name, exact=True).click()
 
 
 @pytest.fixture

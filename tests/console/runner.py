@@ -1,4 +1,4 @@
-"""A runner with scripted agents (`tests/runner/agent.py`) for the console's tests, and a repository that they work in."""
+"""A runner with scripted agents (`tests/runner/agent.py`) for the console's tests, and their repository."""
 
 import subprocess
 import sys

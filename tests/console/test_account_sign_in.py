@@ -60,9 +60,9 @@ def test_who_is_refused_reads_why_and_can_begin_again(world, company):
         page.get_by_role("link", name="Back to signing in").click()
         page.get_by_role("button", name="Sign in with Acme").click()
         page.get_by_role("button", name="No", exact=True).click()
-        assert "you or Acme said no" in page.get_by_role("alert").inner_text()
+        assert "you or Acme refused" in page.get_by_role("alert").inner_text()
         page.goto(f"{RETURN}?code=stolen&state=stolen")
-        assert "was not begun here" in page.get_by_role("alert").inner_text()
+        assert "was not started here" in page.get_by_role("alert").inner_text()
         page.troubles.clear()  # the browser counts each refusal as an error
 
 

@@ -1,15 +1,16 @@
-"""Modes, people, audit and health in a real browser: what each shows, what it changes, and who may not."""
+"""Modes, people, audit and health in a real browser: views, changes and permissions."""
 
 import pytest
 
 from tests.console.axe import assert_accessible
-from tests.console.conftest import PHONE, settled
-from tests.support.http_calls import ok
+from tests.console.conftest import PHONE, pick, settled
+from tests.support.http_calls import introduce, ok
+from tests.support.server import until
 
 pytestmark = pytest.mark.slow("starts a browser")
 SCREENS = {
     "/ui/modes": "Modes",
-    "/ui/modes?tab=overrides": "Modes",
+    "/ui/modes?tab=exceptions": "Modes",
     "/ui/modes?tab=unlocks": "Modes",
     "/ui/people": "People",
     "/ui/people?tab=teams": "People",
@@ -35,11 +36,12 @@ def test_every_screen_is_accessible_and_fits(signed_in, phone):
 
 def test_a_mode_is_set_at_a_scope_and_removed_with_a_reason(world, signed_in):
     server, _ = world
+    introduce(server, projects=["github.com/acme/modes"])
     signed_in.goto("/ui/modes")
     signed_in.get_by_role("button", name="Set a mode").click()
     dialog = signed_in.get_by_role("dialog", name="Set a mode")
     dialog.get_by_label("Scope").select_option("project")
-    dialog.get_by_label("Project").fill("github.com/acme/modes")
+    pick(dialog, "Project", "github.com/acme/modes")
     dialog.get_by_label("Mode").select_option("guidance")
     dialog.get_by_label("Why").fill("a soft launch")
     assert_accessible(signed_in)
@@ -48,8 +50,7 @@ def test_a_mode_is_set_at_a_scope_and_removed_with_a_reason(world, signed_in):
     row = signed_in.get_by_role("table", name="Settings", exact=True).get_by_role("row", name="github.com/acme/modes")
     row.wait_for()
     assert "a soft launch" in row.inner_text()
-    signed_in.get_by_label("Project").first.fill("github.com/acme/modes")
-    signed_in.keyboard.press("Enter")
+    pick(signed_in.get_by_role("search"), "Project", "github.com/acme/modes")
     signed_in.get_by_role("table", name="Chain of settings").get_by_text("github.com/acme/modes").wait_for()
     assert "project=github.com" in signed_in.url
     row.get_by_role("button", name="Remove").click()
@@ -60,25 +61,30 @@ def test_a_mode_is_set_at_a_scope_and_removed_with_a_reason(world, signed_in):
         assert ok(admin.get("/audit", params={"kind": "mode", "limit": 1}))["items"][0]["reason"] == "launched"
 
 
-def test_a_rule_is_lifted_for_a_session_and_the_api_says_what_may_not_be(signed_in):
-    signed_in.goto("/ui/modes?tab=overrides")
-    signed_in.get_by_role("button", name="Lift a rule").click()
-    dialog = signed_in.get_by_role("dialog", name="Lift a rule")
-    dialog.get_by_label("Rule").fill("guardrails/remove-root")
-    dialog.get_by_label("Session").fill("lifted")
-    dialog.get_by_label("User").fill("dev")
+def test_an_exception_is_granted_from_its_request_and_ended(world, signed_in):
+    server, _ = world
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
+    with server.client() as admin:
+        ok(admin.put("/mode", json={"scope": "session", "id": "freed", "enabled": True, "level": "strict"}))
+        decision = ok(admin.post("/pre-tool-use", json=edit | {"session_id": "freed"}))["decision_id"]
+        until(lambda: admin.get(f"/decisions/{decision}").status_code == 200)
+        ok(admin.post("/exceptions", json={"decision_id": decision, "reason": "a hotfix"}), 201)
+    signed_in.goto("/ui/modes?tab=exceptions")
+    table = signed_in.get_by_role("table", name="Exceptions")
+    table.get_by_text("a hotfix").wait_for()
+    table.get_by_role("button", name="Grant").click()
+    dialog = signed_in.get_by_role("dialog", name="Grant an exception")
+    assert dialog.get_by_label("The stopped call").inner_text() == "Edit a.py"
+    dialog.get_by_label("For").select_option("session")
     dialog.get_by_label("Why").fill("a test")
-    dialog.get_by_role("button", name="Lift", exact=True).click()
-    assert "lock" in dialog.get_by_role("alert").inner_text()
-    dialog.get_by_label("Rule").fill("orchestrator/direct-edit")
-    dialog.get_by_role("button", name="Lift", exact=True).click()
+    dialog.get_by_role("button", name="Grant", exact=True).click()
     dialog.wait_for(state="hidden")
-    table = signed_in.get_by_role("table", name="Overrides")
-    table.get_by_text("orchestrator/direct-edit").wait_for()
+    table.get_by_text("granted: session").wait_for()
+    with server.client() as admin:
+        assert ok(admin.post("/pre-tool-use", json=edit | {"session_id": "freed"}))["decision"] == "allow"
     table.get_by_role("button", name="End").click()
     signed_in.get_by_role("dialog").get_by_role("button", name="End it").click()
-    signed_in.get_by_text("No rule is lifted").wait_for()
-    signed_in.troubles.clear()  # the refusal
+    signed_in.get_by_text("No exception exists").wait_for()
 
 
 def test_a_new_token_is_shown_once_works_and_is_revoked(world, signed_in):
@@ -86,7 +92,7 @@ def test_a_new_token_is_shown_once_works_and_is_revoked(world, signed_in):
     signed_in.goto("/ui/people?tab=tokens")
     signed_in.get_by_role("button", name="Make a token").click()
     form = signed_in.get_by_role("dialog", name="Make a token")
-    form.get_by_label("User").fill("tamara")
+    form.get_by_role("combobox", name="User").or_(form.get_by_role("textbox", name="User")).first.fill("tamara")
     form.get_by_label("Role").select_option("lead")
     form.get_by_role("button", name="Make", exact=True).click()
     shown = signed_in.get_by_role("dialog", name="The new token")
@@ -148,8 +154,8 @@ def test_hooks_that_were_never_heard_of_are_shown_on_health_and_insight(world, s
     row = signed_in.get_by_role("table", name="Hooks by client").get_by_role("row", name="gemini")
     row.get_by_text("never heard of; run `baton doctor` there").wait_for()
     signed_in.goto("/ui/insight")
-    signed_in.get_by_role("region", name="Clients last heard").get_by_role("row", name="gemini").get_by_text(
-        "never heard of"
+    signed_in.get_by_role("region", name="Last call by client").get_by_role("row", name="gemini").get_by_text(
+        "installed, no call yet"
     ).wait_for()
 
 

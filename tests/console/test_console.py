@@ -3,6 +3,7 @@
 import pytest
 
 from tests.console.conftest import PHONE
+from tests.console.flood import first_paint
 
 pytestmark = pytest.mark.slow("starts a browser")
 
@@ -26,7 +27,7 @@ def test_a_link_signs_in_once_and_leaves_no_trace_in_the_address(world, page):
     page.get_by_role("heading", name="Sign in to Baton").wait_for()
     page.goto(path)
     page.get_by_role("alert").wait_for()
-    assert "used already" in page.get_by_role("alert").inner_text()
+    assert "already used" in page.get_by_role("alert").inner_text()
     page.troubles.clear()  # the browser counts the refusal as an error
 
 
@@ -62,7 +63,7 @@ def test_filters_stand_in_the_address_and_the_keyboard_reaches_them(world, signe
     signed_in.keyboard.press("d")
     signed_in.get_by_role("heading", name="Decisions").wait_for()
     signed_in.keyboard.press("/")
-    assert signed_in.evaluate("() => document.activeElement.tagName") == "SELECT"
+    assert signed_in.evaluate("() => document.activeElement.tagName") == "INPUT"
     signed_in.get_by_label("Effect").select_option("deny")
     signed_in.locator("[data-decision]", has_text="harmful").first.wait_for()
     signed_in.wait_for_url("**/ui/decisions?effect=deny")
@@ -83,8 +84,6 @@ def test_what_an_agent_writes_is_text_and_never_runs(world, signed_in):
 
 def test_the_first_paint_is_a_figure(world, signed_in, capsys):
     """The goal is a second; a machine that is busy with other tests decides nothing about it, so it is printed."""
-    from bench.console import first_paint  # noqa: PLC0415 - it needs Playwright, which the fixture asks for
-
     painted = first_paint(signed_in, loads=3)
     with capsys.disabled():
         print(f"\nfirst paint of Now: {painted} ms")

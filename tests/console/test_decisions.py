@@ -1,12 +1,15 @@
 """Decisions in a browser: filters, keys, the explanation, a report; and the simulator."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.console.axe import assert_accessible
-from tests.console.conftest import PHONE, settled
+from tests.console.conftest import PHONE, pick, settled
 from tests.console.test_policies import decided
+from tests.support.server import until
 
 pytestmark = pytest.mark.slow("starts a browser")
 
@@ -17,17 +20,67 @@ def test_filters_stand_in_the_address_and_find_on_the_server(world, signed_in):
     decided(server, "git log # filtered")
     signed_in.goto("/ui/decisions")
     signed_in.get_by_label("Text").fill("# filtered")
-    signed_in.keyboard.press("Enter")
     signed_in.wait_for_url("**/ui/decisions?q=*filtered*")
     signed_in.get_by_label("Effect").select_option("deny")
     table = signed_in.get_by_role("table", name="Decisions, the newest first")
     table.locator("[data-decision]", has_text="git log").wait_for(state="detached")
     assert table.locator("[data-decision]").count() == 1
-    signed_in.get_by_text("More filters").click()
+    signed_in.get_by_label("Time", exact=True).select_option("24h")
+    signed_in.wait_for_url("**since=24h*")
+    assert table.locator("[data-decision]").count() == 1
+    signed_in.get_by_label("Time", exact=True).select_option("custom")
     signed_in.get_by_label("Since").fill("2099-01-01T00:00")
     signed_in.get_by_text("No call matches. Clear the filters to see all.").wait_for()
     signed_in.get_by_role("button", name="Clear filters").click()
     table.locator("[data-decision]", has_text="git log # filtered").first.wait_for()
+
+
+def test_names_are_picked_a_view_is_kept_and_the_list_is_exported(world, signed_in):
+    server, _ = world
+    decided(server, "git log # exported", **{"Baton-User": "xena"})
+    signed_in.goto("/ui/decisions?q=%23+exported")
+    pick(signed_in, "User", "xena")
+    signed_in.wait_for_url("**user=xena*")
+    signed_in.get_by_role("button", name="Views").click()
+    signed_in.get_by_role("menuitem", name="Save this view").click()
+    signed_in.get_by_label("Name").fill("what xena does")
+    assert_accessible(signed_in)
+    signed_in.get_by_role("button", name="Save", exact=True).click()
+    signed_in.get_by_role("button", name="what xena does").wait_for()
+    signed_in.get_by_role("button", name="Export", exact=True).click()
+    with signed_in.expect_download() as download:
+        signed_in.get_by_role("menuitem", name="NDJSON").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert {json.loads(line)["user"] for line in lines} == {"xena"}
+    signed_in.goto("/ui/audit")
+    settled(signed_in)
+    signed_in.keyboard.press("Control+k")
+    signed_in.get_by_role("textbox", name="Go to").fill("what xena")
+    signed_in.keyboard.press("Enter")
+    signed_in.wait_for_url("**user=xena*")
+
+
+def test_a_call_that_ran_although_refused_is_an_alarm_everywhere(world, signed_in):
+    server, _ = world
+    payload = {"session_id": "alarm", "cwd": "/home/dev/shop", "tool_name": "Bash", "tool_use_id": "toolu_alarm"}
+    payload["tool_input"] = {"command": "sudo rm -rf / # disobeyed"}
+    with server.client() as http:
+        answer = http.post("/hooks/claude-code", json=payload | {"hook_event_name": "PreToolUse"})
+        decision = answer.headers["baton-decision-id"]
+        http.post(
+            "/hooks/claude-code", json=payload | {"hook_event_name": "PostToolUse", "tool_response": {"stdout": ""}}
+        )
+        until(lambda: http.get(f"/decisions/{decision}").json().get("outcome") == "ran_anyway")
+    signed_in.goto(f"/ui/decisions?id={decision}")
+    signed_in.get_by_role("alert").get_by_text("It ran although it was refused").wait_for()
+    assert_accessible(signed_in)
+    signed_in.goto("/ui/decisions?q=%23+disobeyed")
+    signed_in.locator("[data-effect=ran_anyway]").wait_for()
+    signed_in.goto("/ui/")
+    signed_in.get_by_role("alert").filter(has_text="ran although refused").wait_for()
+    assert_accessible(signed_in)
+    signed_in.goto("/ui/insight")
+    signed_in.get_by_role("alert").get_by_text("Ran although refused").wait_for()
 
 
 def test_a_row_opens_by_keys_and_is_explained_whole(world, signed_in):
@@ -38,12 +91,12 @@ def test_a_row_opens_by_keys_and_is_explained_whole(world, signed_in):
     signed_in.keyboard.press("j")
     signed_in.keyboard.press("Enter")
     drawer = signed_in.get_by_role("dialog")
-    drawer.get_by_role("list", name="Programs that the line would run").wait_for()
+    drawer.get_by_role("list", name="Programs run by the line").wait_for()
     assert drawer.locator("mark").all_inner_texts() == ["rm -rf /"]
     assert "It did not run." in drawer.inner_text()
     assert "would remove or change everything below the root" in drawer.inner_text()
     signed_in.keyboard.press("e")
-    others = drawer.get_by_role("list", name="Rules that did not match")
+    others = drawer.get_by_role("list", name="Rules without a match")
     others.get_by_text("guardrails/fork-bomb").wait_for()
     assert_accessible(signed_in)
     signed_in.keyboard.press("e")
@@ -74,13 +127,13 @@ def test_a_call_is_simulated_in_another_mode_and_under_two_revisions(world, sign
     signed_in.get_by_role("link", name="Open in the simulator").click()
     signed_in.get_by_role("heading", name="Simulator").wait_for()
     answer = signed_in.get_by_role("region", name="Asked")
-    answer.get_by_text("No rule had anything to say.").wait_for()
+    answer.get_by_text("No rule matched.").wait_for()
     signed_in.get_by_label("Mode", exact=True).select_option("strict")
     signed_in.get_by_role("button", name="Ask the rules").click()
     answer.get_by_text("orchestrator/test-or-build").first.wait_for()
     signed_in.wait_for_url("**/ui/simulator?*level=strict*")
-    signed_in.get_by_role("button", name="Ask another revision beside it").click()
-    beside = signed_in.get_by_role("region", name="Beside it")
+    signed_in.get_by_role("button", name="Compare with another revision").click()
+    beside = signed_in.get_by_role("region", name="Comparison")
     beside.get_by_text("orchestrator/test-or-build").first.wait_for()
     signed_in.reload()
     beside.get_by_text("orchestrator/test-or-build").first.wait_for()

@@ -52,7 +52,7 @@ def test_a_task_is_delegated_followed_answered_applied_and_replied_to(world, sho
     page.get_by_label("Workspace").select_option("shop")
     page.get_by_role("button", name="Delegate").click()
     page.get_by_role("heading", name="Totals of the cart").wait_for()
-    # Seed 003: the orchestrator's words in a plain bubble, the agent's in a card with its name.
+    # The orchestrator's words in a plain bubble, the agent's in a card with its name.
     page.locator("[data-source=orchestrator]", has_text="✓ Delegated to codex. Task: say looking").wait_for()
     card = page.locator("[data-source=agent]", has_text="looking")
     card.wait_for()

@@ -1,6 +1,6 @@
-"""A newcomer's first five minutes: from the link that a fresh server prints to a change that a delegated agent made.
+"""A newcomer's first five minutes: from a fresh server's link to a delegated agent's change.
 
-Each step is done as the person does it: hooks are installed by the command and run as the client runs them, the rest is the browser.
+Each step is a person's: hooks are installed by the command and run as the client runs them, the rest is the browser.
 """
 
 import json
@@ -11,6 +11,7 @@ import pytest
 
 from tests.console.conftest import PHONE, WIDE
 from tests.console.runner import running
+from tests.console.test_policies import activate, type_over
 from tests.support.command_line import clean_environment, run
 from tests.support.server import until
 
@@ -66,9 +67,9 @@ def test_a_newcomer_sees_and_steers_it_all_within_minutes(fresh, tmp_path):
     assert steps.locator("[data-done=true]").all_inner_texts() == ["The server runs"]
     claude = ClaudeCode(server, tmp_path / "home")
     steps.locator("[data-done=true]", has_text="A hook is installed").wait_for()
-    steps.get_by_text("Installed and never heard of: claude-code").wait_for()
+    steps.get_by_text("Installed, but no call yet: claude-code").wait_for()
     claude.event("SessionStart", source="startup")
-    steps.get_by_text("never heard of").wait_for(state="detached")
+    steps.get_by_text("no call yet").wait_for(state="detached")
     a_wrapped_removal_is_refused_live_and_explained(page, claude)
     a_rule_is_written_tested_replayed_and_activated(page, claude)
     steps.wait_for(state="detached")  # every one is done
@@ -96,15 +97,16 @@ def a_rule_is_written_tested_replayed_and_activated(page, claude):
     for _ in range(3):
         assert claude.bash("frobnicate prod") == {}
     page.locator("[data-decision]", has_text="frobnicate prod").first.click()
-    page.get_by_role("dialog").get_by_role("button", name="Make a rule test").click()
+    page.get_by_role("dialog").get_by_role("button", name="Make a rule").click()
+    page.get_by_role("button", name="Stop such calls with a rule").click()
     page.get_by_text("Accepted: 2 tests pass").wait_for()
     page.get_by_role("tab", name="Replay").click()
     page.get_by_role("button", name="Replay the draft").click()
     page.get_by_text(re.compile(r"(\d+) of \1 calls, 3 would be decided otherwise")).wait_for()
     page.get_by_role("tab", name="Edit").click()
-    page.get_by_label("Why (for the audit log)").fill("it broke the shop")
-    page.get_by_role("button", name="Activate", exact=True).click()
-    page.get_by_text("Version 1 is in force").first.wait_for()
+    type_over(page, "State in one sentence the forbidden action and the reason.", "It stops the shop.")
+    page.get_by_text("Accepted: 2 tests pass").wait_for()
+    activate(page, "it broke the shop")
     page.get_by_role("link", name="Now").click()
     assert claude.bash("frobnicate prod")["permissionDecision"] == "deny"
     page.locator("[data-decision]", has_text="frobnicate prod").filter(has_text="Refused").wait_for()

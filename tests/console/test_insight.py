@@ -28,7 +28,7 @@ def test_an_empty_server_says_what_to_do_and_a_day_of_calls_draws_every_chart(fr
     server, page = fresh
     page.goto("/ui/insight")
     page.get_by_text("Nobody reported a wrong block").wait_for()
-    page.get_by_text("No sub-agent reported what it used, and no job ran.").wait_for()
+    page.get_by_text("No sub-agent reported its usage, and no job ran.").wait_for()
     call(server, "sudo rm -rf / # for-insight")
     with server.client() as admin:
         report_tokens(admin, "insight-1")
@@ -38,7 +38,7 @@ def test_an_empty_server_says_what_to_do_and_a_day_of_calls_draws_every_chart(fr
     for title in ("Delegation share", "Cost", "Blocked by rule", "Time to decide", "Fail-opens and degraded"):
         page.get_by_role("region", name=title, exact=True).locator("canvas").wait_for()
     assert "$1.00" in page.get_by_text("Agents' cost").locator("..").inner_text()
-    assert "claude-code" in page.get_by_role("region", name="Clients last heard").inner_text()
+    assert "claude-code" in page.get_by_role("region", name="Last call by client").inner_text()
     assert_accessible(page)
 
 
@@ -99,7 +99,7 @@ def test_a_developer_sees_their_own_figures_alone(world, tmp_path):
             page.get_by_role("button", name="Sign in", exact=True).last.click()
             page.get_by_role("button", name="Sign out").wait_for()
             page.goto("/ui/insight")
-            page.get_by_role("region", name="Clients last heard").get_by_text("claude-code").or_(
+            page.get_by_role("region", name="Last call by client").get_by_text("claude-code").or_(
                 page.get_by_text("No client has sent anything.")
             ).wait_for()
             page.get_by_text("$1.00").or_(page.get_by_text("$0.00").first).first.wait_for()

@@ -61,9 +61,9 @@ def test_j_and_k_move_through_rows_enter_opens_and_escape_comes_back(world, sign
 
 def test_keys_rest_in_fields_and_behind_dialogs(signed_in):
     signed_in.goto("/ui/decisions")
-    signed_in.get_by_label("User").fill("")
-    signed_in.get_by_label("User").press_sequentially("gn?.j")
-    assert signed_in.get_by_label("User").input_value() == "gn?.j"
+    signed_in.get_by_role("combobox", name="User").fill("")
+    signed_in.get_by_role("combobox", name="User").press_sequentially("gn?.j")
+    assert signed_in.get_by_role("combobox", name="User").input_value() == "gn?.j"
     assert signed_in.get_by_role("dialog").count() == 0
     signed_in.goto("/ui/")
     signed_in.get_by_role("button", name="Pause").wait_for()

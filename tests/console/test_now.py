@@ -1,10 +1,11 @@
-"""Now in a real browser: the stream that all tabs share, the feed, its counts, and whose they are."""
+"""Now in a real browser: the stream shared by all tabs, the feed, its counts, and their owners."""
 
 import signal
 
 import pytest
 
 from tests.console.conftest import PHONE
+from tests.console.flood import Flood, measure
 from tests.support.server import serving
 
 pytestmark = pytest.mark.slow("starts a browser")
@@ -143,8 +144,6 @@ def test_two_people_never_see_each_other_s_calls(world, page):
 
 
 def test_five_hundred_decisions_a_second_leave_the_tab_responsive(world, signed_in):
-    from bench.console import Flood, measure  # noqa: PLC0415 - it needs Playwright, which the fixture asks for
-
     server, _ = world
     live(signed_in).wait_for()
     with Flood(server) as flood:

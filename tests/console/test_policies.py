@@ -54,9 +54,11 @@ def test_a_rule_is_made_of_a_decision_tested_replayed_activated_and_rolled_back(
     assert answer == {}
     page.goto(f"/ui/decisions?id={decision}")
     drawer = page.get_by_role("dialog")
-    drawer.get_by_text("No rule had anything to say.").wait_for()
-    drawer.get_by_role("button", name="Make a rule test").wait_for()
+    drawer.get_by_text("No rule matched.").wait_for()
+    drawer.get_by_role("button", name="Make a rule").wait_for()
     page.keyboard.press("t")
+    page.get_by_role("button", name="Stop such calls with a rule").wait_for()
+    page.get_by_role("button", name="Stop such calls with a rule").click()
 
     # The rule is there with its test, and the tests pass.
     page.get_by_text("Accepted: 2 tests pass").wait_for()
@@ -78,28 +80,74 @@ def test_a_rule_is_made_of_a_decision_tested_replayed_activated_and_rolled_back(
     page.get_by_role("tab", name="Replay").click()
     page.get_by_role("button", name="Replay the draft").click()
     page.get_by_text(re.compile(r"(\d+) of \1 calls, 3 would be decided otherwise")).wait_for()
-    changed = page.get_by_role("table", name="Calls that would be decided otherwise")
+    changed = page.get_by_role("table", name="Calls with another decision")
     assert changed.get_by_text("frobnicate prod").count() == 3
     assert "deny by own/no-frobnicate-prod" in changed.inner_text()
 
     page.get_by_role("tab", name="Edit").click()
-    page.get_by_label("Why (for the audit log)").fill("it broke the shop")
     page.get_by_role("button", name="Activate", exact=True).click()
-    page.get_by_text("Version 1 is in force").or_(
-        page.get_by_text(re.compile(r"Version \d+ is in force"))
-    ).first.wait_for()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text(re.compile(r"of \d+ calls?, 3 would be decided otherwise")).wait_for()
+    dialog.get_by_text(re.compile(r"the organisation from the next call on: \d+ p.* with \d+ session")).wait_for()
+    dialog.get_by_label("Why").fill("it broke the shop")
+    dialog.get_by_role("button", name="Activate it").click()
+    dialog.get_by_text("`description` is still the placeholder").wait_for()
+    dialog.get_by_role("button", name="Cancel").click()
+    type_over(page, "State in one sentence the forbidden action and the reason.", "It stops the shop.")
+    page.get_by_text("Accepted: 2 tests pass").wait_for()
+    activate(page, "it broke the shop")
     answer = until(lambda: decided(server, "frobnicate prod")[1])
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
 
     page.goto("/ui/policies?q=frobnicate")
-    row = page.locator("[data-rule='own/no-frobnicate-prod']")
-    row.get_by_role("link", name=re.compile(r"\d+")).wait_for()
+    page.locator("[data-rule='own/no-frobnicate-prod']").get_by_role("link", name=re.compile(r"\d+")).wait_for()
 
     page.goto("/ui/policies/organisation")
     page.get_by_text("it broke the shop").first.wait_for()
-    page.get_by_role("button", name="Take out of force").click()
-    page.get_by_text("Nothing of its own").wait_for()
+    page.get_by_role("button", name="Switch off").click()
+    page.get_by_text("No own rules").wait_for()
     assert until(lambda: decided(server, "frobnicate prod")[1] == {})
+    page.troubles.clear()  # the refused placeholder
+
+
+def activate(page, why=""):
+    """Activate the open draft."""
+    page.get_by_role("button", name="Activate", exact=True).click()
+    page.get_by_role("dialog").get_by_label("Why").fill(why)
+    page.get_by_role("button", name="Activate it").click()
+    page.get_by_text(re.compile(r"Version \d+ is in force")).first.wait_for()
+
+
+def test_a_refusal_by_a_locked_rule_offers_ways_that_end_and_one_click_undoes(no_layers, signed_in):
+    server, page = no_layers, signed_in
+    decision, _ = decided(server, "sudo rm -rf / # locked")
+    page.goto(f"/ui/decisions?id={decision}")
+    page.get_by_role("button", name="Change this").click()
+    page.get_by_text("is locked by the organisation").wait_for()
+    assert_accessible(page)
+    ways = page.locator(".way").evaluate_all("all => all.map(one => one.firstElementChild.textContent)")
+    assert ways == ["Keep as a test", "Write a stricter rule of my own", "Unlock the rule for a time"]
+    page.get_by_label("A rule applies to").select_option("user")
+    page.get_by_role("button", name="Write a stricter rule of my own").click()
+    page.get_by_text("Accepted: 2 tests pass").wait_for()
+    page.wait_for_url("**/ui/policies/user?*file=own*")
+    type_over(page, "State in one sentence the forbidden action and the reason.", "Root stays.")
+    page.get_by_text("Accepted: 2 tests pass").wait_for()
+
+    # A draft that is not accepted blocks no other file.
+    page.get_by_role("button", name="New file").click()
+    page.get_by_label("Name of the new file").fill("dead")
+    page.keyboard.press("Enter")
+    type_over(page, "decision: ask", "decision: aks")
+    page.get_by_text("Stays in the draft until it is accepted").wait_for()
+    activate(page)
+    with server.client() as http:
+        assert list(http.get("/policies/layers/user").json()["files"]) == ["own/no-rm.yaml"]
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo").wait_for(state="detached")
+    with server.client() as http:
+        until(lambda: http.get("/policies/layers/user").status_code == 404)
+    page.get_by_text("own/dead.yaml").first.wait_for(state="attached")
 
 
 def test_a_layer_is_rolled_back_on_a_phone_which_has_no_editor(no_layers, signed_in):
@@ -120,6 +168,14 @@ def test_a_layer_is_rolled_back_on_a_phone_which_has_no_editor(no_layers, signed
     page.get_by_text(f"Version {version} is in force").wait_for()
     with server.client() as http:
         assert http.get("/policies/layers/organisation").json()["version"] == version
+        page.get_by_role("button", name=f"Activate version {version + 1}").click()
+        dialog = page.get_by_role("dialog", name=f"Activate version {version + 1}?")
+        dialog.get_by_text("It applies to the organisation").wait_for()
+        dialog.get_by_text("These files were not replayed").wait_for()
+        dialog.get_by_role("button", name="Activate it").click()
+        page.get_by_role("button", name="Undo").click()
+        page.get_by_role("button", name="Undo").wait_for(state="detached")
+        until(lambda: http.get("/policies/layers/organisation").json()["version"] == version)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
 
 
@@ -142,7 +198,8 @@ def test_who_may_not_write_a_layer_is_told_why_and_sees_none_of_anothers(world, 
     page.goto(f"/ui/policies/organisation?tab=edit&from={decision}")
     page.get_by_text("Accepted: 2 tests pass").wait_for()
     page.get_by_role("button", name="Activate", exact=True).click()
-    alert = page.get_by_role("alert")
+    page.get_by_role("button", name="Activate it").click()
+    alert = page.get_by_role("dialog").get_by_role("alert")
     alert.wait_for()
     assert "role `developer` may not change `organisation/-`; allowed tiers: `user`" in alert.inner_text()
     foreign, _ = decided(server, "frobnicate secret-of-root")
@@ -167,5 +224,42 @@ def test_an_empty_layer_says_what_to_do_and_screens_are_accessible(no_layers, si
     page.keyboard.press("Enter")
     page.get_by_text("Accepted: 2 tests pass").wait_for()
     assert_accessible(page)
-    page.get_by_role("button", name="Put the changes away").click()
+    page.get_by_role("button", name="Discard the changes").click()
     page.get_by_text("This layer has no file yet.").wait_for()
+
+
+def test_a_pack_is_tried_run_in_shadow_reported_and_cured_in_the_console(no_layers, signed_in):
+    server, page = no_layers, signed_in
+    decided(server, "dropdb shop")
+    page.goto("/ui/policies")
+    card = page.locator("[data-pack='drop-data']")
+    card.get_by_role("button", name="Try on last week").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Replay the pack").click()
+    dialog.get_by_text("ask by packs/drop-data/sql").first.wait_for()
+    dialog.get_by_role("button", name="Close").click()
+
+    card.get_by_role("button", name="Run in shadow").click()
+    page.get_by_label("Reason, for the audit log").fill("a first look")
+    page.get_by_role("dialog").get_by_role("button", name="Run in shadow").click()
+    card.get_by_text("In shadow", exact=True).wait_for()
+    for _ in range(3):
+        assert decided(server, "dropdb shop")[1] == {}
+    page.reload()
+    card.get_by_text("noisy").wait_for()
+    assert_accessible(page)
+
+    card.get_by_role("button", name="Report").click()
+    page.get_by_role("dialog").get_by_text("packs/drop-data/sql").first.wait_for()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("Write this exception")).click()
+    page.get_by_text(re.compile("Accepted: .* tests pass")).wait_for()
+    activate(page)
+
+    page.goto("/ui/policies")
+    card.get_by_role("button", name="Enforce").click()
+    page.get_by_role("dialog").get_by_role("button", name="Enforce").click()
+    card.get_by_text("Enforced", exact=True).wait_for()
+    assert decided(server, "dropdb shop")[1] == {}
+    assert decided(server, "dropdb other")[1]["hookSpecificOutput"]["permissionDecision"] == "ask"
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]

@@ -28,12 +28,12 @@ def test_a_prompt_is_tried_explained_and_judged(shop, signed_in):
     signed_in.goto(f"/ui/routing?roster={shop}")
     signed_in.get_by_role("textbox", name="Prompt").fill("use the test-fixer agent: the checkout tests fail")
     signed_in.get_by_role("button", name="Try it").click()
-    found = signed_in.get_by_role("region", name="Where it is led")
+    found = signed_in.get_by_role("region", name="Chosen route")
     found.get_by_role("heading", name="→ test-fixer").wait_for()
     assert "the prompt names `test-fixer`" in found.inner_text()
     assert "Use the `test-fixer` agent" in found.inner_text()
     assert_accessible(signed_in)
-    found.get_by_label("Right would have been").select_option("sql-writer")
+    found.get_by_label("The right agent").select_option("sql-writer")
     found.get_by_role("button", name="Say so").click()
     found.get_by_text("Noted: sql-writer was right.").wait_for()
     signed_in.get_by_role("tab", name="Accuracy").click()
@@ -41,6 +41,12 @@ def test_a_prompt_is_tried_explained_and_judged(shop, signed_in):
     signed_in.get_by_text("0 of 1 judged routes were right; 1 led to a wrong agent").wait_for()
     signed_in.get_by_role("region", name="Accuracy", exact=True).locator("canvas").wait_for()
     assert_accessible(signed_in)
+    signed_in.get_by_label("Time").select_option("custom")
+    signed_in.get_by_label("Until").fill("2026-01-01T00:00")
+    signed_in.get_by_text("No prompt was routed in this time.").wait_for()
+    signed_in.goto("/ui/graphs?since=7d")
+    assert signed_in.get_by_label("Time").input_value() == "7d"
+    signed_in.get_by_text("No task graph matches.").wait_for()
 
 
 def test_an_agents_definition_is_sanitised_and_its_model_has_a_tier(shop, signed_in):
@@ -83,8 +89,8 @@ def test_a_pattern_is_approved_with_a_reason_and_merged_into_another(world, sign
 def test_what_there_is_nothing_of_says_what_to_do_and_fits_a_phone(world, signed_in):
     signed_in.set_viewport_size(PHONE)
     for tab, text in (
-        ("breakers", "Routing asks no model and no node here"),
-        ("accuracy", "The defaults score prompts."),
+        ("breakers", "Routing uses no model and no node here"),
+        ("accuracy", "Answers to agents"),
         ("rosters", "claude-code"),
         ("try", "It is recorded and counted like any prompt"),
     ):

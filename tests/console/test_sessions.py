@@ -101,7 +101,7 @@ def test_another_developer_sees_neither_session_nor_graph(world, lived, page):
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Sign out").wait_for()
     page.goto("/ui/sessions")
-    page.get_by_text("No session in the last seven days").wait_for()
+    page.get_by_text("No session in this time").wait_for()
     page.goto("/ui/graphs")
     page.get_by_text("No task graph yet").wait_for()
     for path in ("/ui/sessions/lived", f"/ui/graphs/{lived}"):

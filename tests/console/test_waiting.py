@@ -1,4 +1,4 @@
-"""Waiting for you in a real browser: the card, the answers by key and by thumb, and somebody who was quicker."""
+"""Waiting for you in a real browser: the card, the answers by key and by thumb, and a faster person."""
 
 import pytest
 
@@ -15,8 +15,8 @@ def nothing_waits(world):
     """Answer what other tests have left."""
     server, _ = world
     with server.client() as http:
-        for one in http.get("/permissions").json()["items"]:
-            http.post(f"/jobs/{one['job']}/permissions/{one['id']}", json={"answer": "deny"}).raise_for_status()
+        for one in http.get("/approvals").json()["items"]:
+            http.post(f"/approvals/{one['id']}", json={"answer": "deny"}).raise_for_status()
 
 
 def question(server, title, command):
@@ -40,13 +40,13 @@ def question(server, title, command):
 
 def state(server, job):
     with server.client() as http:
-        (found,) = http.get(f"/jobs/{job}/permissions").json()["items"]
-        return found["state"], found["reason"]
+        (found,) = http.get("/approvals", params={"job": job}).json()["items"]
+        return found["state"], found["answer_reason"]
 
 
 def answer(server, job, asked):
     with server.client() as http:
-        http.post(f"/jobs/{job}/permissions/{asked}", json={"answer": "deny"}).raise_for_status()
+        http.post(f"/approvals/{asked}", json={"answer": "deny"}).raise_for_status()
 
 
 def card(page, title):
@@ -67,15 +67,40 @@ def test_questions_come_by_themselves_and_are_answered_by_keys(world, signed_in)
     assert_accessible(signed_in)
     one.focus()
     signed_in.keyboard.press("d")
-    signed_in.get_by_label("A word to the agent").fill("use make clean")
+    signed_in.get_by_label("Message to the agent").fill("use make clean")
     signed_in.keyboard.press("Enter")
     signed_in.get_by_text("You denied it.").wait_for()
     assert state(server, first) == ("denied", "use make clean")
     card(signed_in, "Fetch a page").focus()
     signed_in.keyboard.press("a")
     signed_in.get_by_text("You allowed it.").wait_for()
-    assert state(server, second) == ("allowed", "")
+    assert state(server, second) == ("approved", "")
     signed_in.get_by_text("Nothing waits for you.").wait_for()
+
+
+def test_a_session_s_call_is_approved_and_passes_once(world, signed_in):
+    server, _ = world
+    event = {
+        "session_id": "asks",
+        "tool_name": "Bash",
+        "tool_input": {"command": "docker run -v /:/h alpine touch /h/x"},
+    }
+
+    def called():
+        with server.client() as http:
+            return http.post("/hooks/codex?event=PreToolUse", json=event | {"hook_event_name": "PreToolUse"}).text
+
+    signed_in.goto("/ui/waiting")
+    signed_in.get_by_text("Nothing waits for you.").wait_for()
+    assert "baton approve apr_" in called()
+    one = card(signed_in, "asks to use Bash")
+    one.get_by_text("docker run").first.wait_for()
+    assert_accessible(signed_in)
+    one.focus()
+    signed_in.keyboard.press("a")
+    signed_in.get_by_text("the same call passes once").wait_for()
+    assert called() == "{}"
+    assert "baton approve apr_" in called()
 
 
 def test_who_was_slower_is_told_and_a_phone_shows_one_card_with_two_buttons(world, signed_in):
@@ -89,8 +114,8 @@ def test_who_was_slower_is_told_and_a_phone_shows_one_card_with_two_buttons(worl
         assert button.bounding_box()["height"] >= 48
     assert signed_in.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
     # The page does not hear of the other answer, so that its own comes second.
-    signed_in.route("**/permissions?*", lambda route: route.abort())
-    signed_in.route(f"**/permissions/{asked}", lambda route: (answer(server, job, asked), route.continue_()))
+    signed_in.route("**/approvals", lambda route: route.abort())
+    signed_in.route(f"**/approvals/{asked}", lambda route: (answer(server, job, asked), route.continue_()))
     buttons[1].click()
     signed_in.get_by_text("root answered first: denied.").wait_for()
     signed_in.goto("about:blank")  # whatever it still asks for is aborted, too, and told as an error

@@ -1,4 +1,4 @@
-import { createTheme } from "@mantine/core";
+import { createTheme, Loader } from "@mantine/core";
 
 /** Mantine's part of the look; the colours themselves are in `theme.css`. */
 export const theme = createTheme({
@@ -8,4 +8,6 @@ export const theme = createTheme({
   primaryColor: "blue",
   fontSizes: { xs: "12px", sm: "13px", md: "14px", lg: "16px", xl: "20px" },
   headings: { fontWeight: "600", sizes: { h1: { fontSize: "20px" }, h2: { fontSize: "16px" }, h3: { fontSize: "14px" } } },
+  // A label on an element without a role is not read aloud.
+  components: { Loader: Loader.extend({ defaultProps: { role: "status" } }) },
 });

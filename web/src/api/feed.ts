@@ -64,9 +64,10 @@ export class Feed {
   /** Take a page of the list, newest first, of what was before the stream began. */
   fill(page: readonly Decision[]): void {
     const new_ = page.filter((one) => !this.known.has(one.id));
-    if (new_.length === 0) return;
+    const alarms = new Map(page.filter(({ outcome }) => outcome === "ran_anyway").map((one) => [one.id, one]));
+    if (new_.length === 0 && !this.view.items.some(({ id, outcome }) => alarms.has(id) && !outcome)) return;
     for (const one of new_) this.known.add(one.id);
-    const items = [...this.view.items, ...new_].sort((one, other) => (one.id < other.id ? 1 : -1));
+    const items = [...this.view.items.map((one) => alarms.get(one.id) ?? one), ...new_].sort((one, other) => (one.id < other.id ? 1 : -1));
     this.show({ ...this.view, items: this.cut(items) });
   }
 

@@ -130,7 +130,9 @@ test("each question is notified once, of its own person alone, and a click opens
   streams[0]?.say("question.opened", asked, "1-0"); // as after a reconnect
   streams[0]?.say("question.opened", { ...asked, question_id: "q2", runner_user: "eve" }, "2-0");
   streams[0]?.say("question.answered", asked, "3-0");
-  expect(shown).toEqual(["Codex asks: Bash #q1"]);
+  streams[0]?.say("question.opened", { ...asked, question_id: "q3", runner_user: "", user: "dora" }, "4-0"); // of a session
+  streams[0]?.say("question.opened", { ...asked, question_id: "q4", runner_user: "", user: "eve" }, "5-0");
+  expect(shown).toEqual(["Codex asks: Bash #q1", "Codex asks: Bash #q3"]);
   await settled();
   await settled();
   expect(last.told).toContainEqual({ kind: "open", question: "q1" });

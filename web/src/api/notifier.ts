@@ -5,6 +5,7 @@ const REMEMBERED = 500;
 
 interface Opened {
   question_id: string;
+  user?: string;
   runner_user?: string;
   tool_name?: string;
   agent?: string;
@@ -26,8 +27,8 @@ export class Notifier {
   private hear(told: Told): void {
     if (told.kind !== "event" || told.name !== "question.opened") return;
     const asked = JSON.parse(told.data) as Opened;
-    // Only the owner of the machine answers; a lead hears of the question, and need not be called.
-    if (!this.user || asked.runner_user !== this.user || this.shown.has(asked.question_id)) return;
+    // A job's agent asks the owner of its machine, a session its own user; a lead hears of it, and need not be called.
+    if (!this.user || (asked.runner_user || asked.user) !== this.user || this.shown.has(asked.question_id)) return;
     this.shown.add(asked.question_id);
     if (this.shown.size > REMEMBERED) for (const oldest of [...this.shown].slice(0, REMEMBERED / 2)) this.shown.delete(oldest);
     this.show(asked);

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { resolved } from "../parts/time";
 import { api, body } from "./client";
 
 export const POLL_MS = 2_000;
@@ -37,7 +38,7 @@ export const decisionsQuery = (filters: DecisionFilters, live: boolean) =>
   infiniteQueryOptions({
     queryKey: ["decisions", filters],
     queryFn: ({ pageParam }) =>
-      body(api.GET("/decisions", { params: { query: { ...(filters as object), limit: 100, cursor: pageParam } } })),
+      body(api.GET("/decisions", { params: { query: { ...(resolved(filters) as object), limit: 100, cursor: pageParam } } })),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor || undefined,
     placeholderData: keepPreviousData,

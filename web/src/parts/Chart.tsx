@@ -1,6 +1,8 @@
 import { Button, Group, Table, Text, Title } from "@mantine/core";
 import { IconDownload, IconTable, IconChartLine } from "@tabler/icons-react";
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { Link, useNavigate } from "@tanstack/react-router";
+import type { DecisionFilters } from "../api/queries";
 import { downloadCsv } from "./csv";
 import { Failed } from "./Failed";
 import { Words } from "./Words";
@@ -33,12 +35,15 @@ interface ChartProps {
   loading?: boolean;
   empty: ReactNode;
   controls?: ReactNode;
+  /** The decisions behind a place; a click on the chart and the names in the table open them. */
+  details?: (at: string) => DecisionFilters;
 }
 
 const MOST_GROUPS = 8;
 
 /** A chart with its legend as text, and the same figures as a table and as CSV. */
-export function Chart({ title, note, x, named = false, shown, xName, series, kind, format, whole = false, csv, error = null, again, loading, empty, controls }: ChartProps) {
+export function Chart({ title, note, x, named = false, shown, xName, series, kind, format, whole = false, csv, error = null, again, loading, empty, controls, details }: ChartProps) {
+  const navigate = useNavigate();
   const [asTable, setAsTable] = useState(false);
   const [failed, setFailed] = useState<Error | null>(null);
   const places = useMemo(() => (named ? x.slice(0, MOST_GROUPS) : x.map((at) => Date.parse(at) / 1_000)) as number[] | string[], [x, named]);
@@ -69,12 +74,12 @@ export function Chart({ title, note, x, named = false, shown, xName, series, kin
       {x.length > 0 && !asTable && (
         <>
           <Suspense fallback={<Room />}>
-            <Plot x={places} series={series} kind={kind} format={format} whole={whole} label={label} />
+            <Plot x={places} series={series} kind={kind} format={format} whole={whole} label={label} {...(details && { open: (at: number) => void (x[at] !== undefined && navigate({ to: "/decisions", search: details(x[at]) })) })} />
           </Suspense>
           <Legend series={series} />
         </>
       )}
-      {x.length > 0 && asTable && <Figures title={title} x={x} shown={shown} xName={xName} series={series} format={format} />}
+      {x.length > 0 && asTable && <Figures title={title} x={x} shown={shown} xName={xName} series={series} format={format} details={details} />}
       {x.length === 0 && !error && (loading ? <Room /> : <p className="muted" style={{ margin: 0 }}>{typeof empty === "string" ? <Words text={empty} /> : empty}</p>)}
     </section>
   );
@@ -96,7 +101,7 @@ function Legend({ series }: { series: readonly Series[] }) {
   );
 }
 
-function Figures({ title, x, shown, xName, series, format }: Pick<ChartProps, "title" | "x" | "shown" | "xName" | "series" | "format">) {
+function Figures({ title, x, shown, xName, series, format, details }: Pick<ChartProps, "title" | "x" | "shown" | "xName" | "series" | "format"> & { details: ChartProps["details"] | undefined }) {
   return (
     <div style={{ overflow: "auto", maxHeight: 320 }} tabIndex={0} role="region" aria-label={`${title}, as a table`}>
       <Table stickyHeader>
@@ -113,7 +118,7 @@ function Figures({ title, x, shown, xName, series, format }: Pick<ChartProps, "t
         <Table.Tbody>
           {x.map((at, row) => (
             <Table.Tr key={at}>
-              <Table.Td>{shown(at)}</Table.Td>
+              <Table.Td>{details ? <Link to="/decisions" search={details(at)}>{shown(at)}</Link> : shown(at)}</Table.Td>
               {series.map(({ name, values }) => {
                 const value = values[row];
                 return (

@@ -1,4 +1,4 @@
-import { IconBan, IconCheck, IconEyeOff, IconHelp, IconPencil, IconPoint } from "@tabler/icons-react";
+import { IconAlertTriangle, IconBan, IconCheck, IconEyeOff, IconHelp, IconPencil, IconPoint } from "@tabler/icons-react";
 
 const SHOWN: Record<string, { word: string; color: string; Icon: typeof IconCheck }> = {
   abstain: { word: "Allowed", color: "var(--allow)", Icon: IconCheck },
@@ -8,6 +8,7 @@ const SHOWN: Record<string, { word: string; color: string; Icon: typeof IconChec
   rewrite: { word: "Rewritten", color: "var(--rewrite)", Icon: IconPencil },
   guidance: { word: "Guided", color: "var(--accent)", Icon: IconPoint },
   shadow: { word: "Would refuse", color: "var(--shadow)", Icon: IconEyeOff },
+  ran_anyway: { word: "Ran anyway", color: "var(--deny)", Icon: IconAlertTriangle },
   lifted: { word: "Lifted", color: "var(--shadow)", Icon: IconEyeOff },
 };
 

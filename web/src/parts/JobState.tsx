@@ -29,9 +29,13 @@ const ENDED = new Set(["completed", "failed", "cancelled", "skipped"]);
 /** Whether a job, or a task, has ended. */
 export const hasEnded = (state: string) => ENDED.has(state);
 
+/** Why a queued job has not started, where a runner is what it needs. */
+const WAITS: Record<string, string> = { no_runner: "Waits for a runner", runner_offline: "Waits for its runner", not_served: "Waits for a runner", slots_busy: "Waits for a slot", folder_busy: "Waits for its folder" };
+
 /** How a job or a graph's task stands: an icon and a word. */
-export function JobState({ state }: { state: string }) {
-  const { word, color, Icon } = SHOWN[state] ?? { word: state, color: "var(--muted)", Icon: IconCircleDashed };
+export function JobState({ state, waiting }: { state: string; waiting?: string | undefined }) {
+  const { word: usual, color, Icon } = SHOWN[state] ?? { word: state, color: "var(--muted)", Icon: IconCircleDashed };
+  const word = (state === "queued" && WAITS[waiting ?? ""]) || usual;
   return (
     <span className="effect" data-state={state} style={{ color }}>
       <Icon size={16} stroke={2} aria-hidden style={{ flex: "none" }} />

@@ -3,6 +3,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { Series } from "./Chart";
+import { day, hour } from "./time";
 
 const HEIGHT = 200;
 const BAR_SHARE = 0.7;
@@ -20,14 +21,16 @@ interface PlotProps {
   /** Whether values are counts, which no line of the grid may divide. */
   whole: boolean;
   label: string;
+  /** Open what is behind a place. */
+  open?: (at: number) => void;
 }
 
 /** A chart by uPlot, in the theme's colours; new figures are drawn into it, other axes or colours make another one. */
-export function Plot({ x, series, kind, format, whole, label }: PlotProps) {
+export function Plot({ x, series, kind, format, whole, label, open }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const made = useRef<uPlot>(undefined);
-  const latest = useRef({ x, series });
-  latest.current = { x, series };
+  const latest = useRef({ x, series, open });
+  latest.current = { x, series, open };
   const scheme = useComputedColorScheme("light");
   // All that the options are made of, besides the figures themselves.
   const shape = JSON.stringify([isNamed(x) ? x : [areDays(x), x.length], series.map(({ name, colour }) => [name, colour])]);
@@ -37,6 +40,7 @@ export function Plot({ x, series, kind, format, whole, label }: PlotProps) {
     const { x, series } = latest.current;
     const chart = new uPlot(options(element.clientWidth, { x, series, kind, format, whole }), data(x, series, kind), element);
     made.current = chart;
+    chart.over.addEventListener("click", ({ offsetX }) => latest.current.open?.(chart.posToIdx(offsetX)));
     const resized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
     return () => {
@@ -46,7 +50,7 @@ export function Plot({ x, series, kind, format, whole, label }: PlotProps) {
     };
   }, [shape, kind, format, whole, scheme]);
   useEffect(() => made.current?.setData(data(x, series, kind)), [x, series, kind]);
-  return <div ref={host} role="img" aria-label={label} style={{ height: HEIGHT, minWidth: 0, overflow: "hidden" }} />;
+  return <div ref={host} role="img" aria-label={label} style={{ height: HEIGHT, minWidth: 0, overflow: "hidden", cursor: open && "pointer" }} />;
 }
 
 const isNamed = (x: readonly number[] | readonly string[]): x is readonly string[] => typeof x[0] === "string";
@@ -60,7 +64,7 @@ function data(x: PlotProps["x"], series: readonly Series[], kind: PlotProps["kin
   return [places, ...sums.reverse()];
 }
 
-function options(width: number, { x, series, kind, format, whole }: Omit<PlotProps, "label">): uPlot.Options {
+function options(width: number, { x, series, kind, format, whole }: Omit<PlotProps, "label" | "open">): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (token: string) => style.getPropertyValue(`--${token}`).trim();
   const axis = { stroke: colour("muted"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
@@ -112,6 +116,7 @@ function around(least: number, most: number, places: number): uPlot.Range.MinMax
 const short = (name: string) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
 
 function time(at: number, step: number, timeZone: string | undefined): string {
-  const shown: Intl.DateTimeFormatOptions = step >= DAY_S ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-  return new Date(at * 1_000).toLocaleString(undefined, { ...shown, ...(timeZone && { timeZone }) });
+  const iso = new Date(at * 1_000).toISOString();
+  const shown = timeZone ? `${day(iso)} ${iso.slice(11, 16)}` : hour(iso);
+  return step >= DAY_S ? shown.slice(5, 10) : shown.slice(11);
 }

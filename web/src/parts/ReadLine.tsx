@@ -18,10 +18,10 @@ export function ReadLine({ line }: { line: Line }) {
           ),
         )}
       </pre>
-      {line.risky.length > 0 && <p className="muted note">Marked: what the deciding rule found.</p>}
+      {line.risky.length > 0 && <p className="muted note">Marked: the match of the deciding rule.</p>}
       {line.unparsed && <p className="note">The line could not be read whole: {line.unparsed_reason}</p>}
       {line.programs.length > 0 && (
-        <ol className="programs" aria-label="Programs that the line would run">
+        <ol className="programs" aria-label="Programs run by the line">
           {line.programs.map((program, index) => (
             <li key={index} style={{ paddingLeft: Math.min(program.depth, 6) * 12 }}>
               <span className="mono">{program.argv.join(" ")}</span>{" "}

@@ -15,16 +15,16 @@ export function RuleTraces({ rules, all }: { rules: readonly RuleTrace[]; all: b
   const others = rules.filter((rule) => !rule.effect);
   return (
     <>
-      <ul className="traces" aria-label="Rules that matched">
+      <ul className="traces" aria-label="Matching rules">
         {matched.map((rule) => (
           <li key={rule.id}>
             <Effect effect={rule.effect ?? ""} /> <span className="mono">{rule.id}</span>
           </li>
         ))}
-        {matched.length === 0 && <li className="muted">No rule had anything to say.</li>}
+        {matched.length === 0 && <li className="muted">No rule matched.</li>}
       </ul>
       {all && others.length > 0 && (
-        <ul className="traces" aria-label="Rules that did not match">
+        <ul className="traces" aria-label="Rules without a match">
           {others.map((rule) => (
             <li key={rule.id}>
               <span className="mono">{rule.id}</span> <span className="muted">{rule.why}</span>

@@ -4,8 +4,8 @@ import { Group, Kbd, Modal, SimpleGrid, Stack, Table, Title } from "@mantine/cor
 import { type Key, keyGroups } from "./keys";
 
 const ALWAYS: Omit<Key, "run">[] = [
-  { press: "Enter", label: "Open what has the focus" },
-  { press: "Esc", label: "Close what is open" },
+  { press: "Enter", label: "Open the focused item" },
+  { press: "Esc", label: "Close the open item" },
 ];
 const WORDS: Record<string, string> = { space: "Space", mod: /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl" };
 

@@ -1,21 +1,24 @@
 import "@mantine/core/styles/Combobox.css";
 import "@mantine/core/styles/Modal.css";
 import { Combobox, Group, Modal, TextInput, useCombobox } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { destinationsQuery, matching } from "./destinations";
+import { destinationsQuery, matching, textQuery } from "./destinations";
 
-/** Goes to a screen, a session, a job or a rule by a part of its name. */
+/** Goes to a screen, an action, a person, a team, a session, a job, a rule or a call by a part of its name or text. */
 export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const known = useQuery(destinationsQuery);
   const router = useRouter();
   const combobox = useCombobox({ opened: true });
-  const found = matching(text, known.data ?? []);
+  const [typed] = useDebouncedValue(text.trim(), 200);
+  const calls = useQuery({ ...textQuery(typed), enabled: typed.length > 2 });
+  const found = [...matching(text, known.data ?? []), ...(text.trim() === typed && typed.length > 2 ? (calls.data ?? []) : [])];
   useEffect(() => {
     combobox.selectFirstOption();
-  }, [text, known.data]);
+  }, [text, known.data, calls.data]);
 
   function go(path: string) {
     close();
@@ -29,14 +32,14 @@ export function Palette({ close }: { close: () => void }) {
           <TextInput
             data-autofocus
             aria-label="Go to"
-            placeholder="A screen, a session, a job, a rule"
+            placeholder="A screen, an action, a person, a team, a rule, a session, a job, or a call's text"
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
           />
         </Combobox.EventsTarget>
-        <Combobox.Options mt="xs" mah="50vh" style={{ overflowY: "auto" }} aria-label="Where to">
+        <Combobox.Options mt="xs" mah="50vh" style={{ overflowY: "auto" }} aria-label="Destinations">
           {found.map((one) => (
-            <Combobox.Option key={`${one.kind} ${one.name}`} value={one.path}>
+            <Combobox.Option key={`${one.kind} ${one.name} ${one.path}`} value={one.path}>
               <Group justify="space-between" wrap="nowrap">
                 <span className="cut">
                   {one.name} <span className="muted">{one.detail}</span>
@@ -45,7 +48,7 @@ export function Palette({ close }: { close: () => void }) {
               </Group>
             </Combobox.Option>
           ))}
-          {found.length === 0 && <Combobox.Empty>{known.isFetching ? "Looking…" : "Nothing has such a name."}</Combobox.Empty>}
+          {found.length === 0 && <Combobox.Empty>{known.isFetching ? "Looking…" : "Nothing has this name."}</Combobox.Empty>}
         </Combobox.Options>
       </Combobox>
     </Modal>

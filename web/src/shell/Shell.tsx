@@ -102,7 +102,7 @@ export function Shell() {
       <AppShell.Main id="main" tabIndex={-1}>
         {unknown ? (
           <Text>
-            You are not signed in. <SignInLink>Sign in</SignInLink>, and you are back here with what you filtered.
+            You are not signed in. <SignInLink>Sign in</SignInLink>. Your filters are kept.
           </Text>
         ) : (
           <Outlet />

@@ -13,7 +13,7 @@ export function EditView({ edit: { path, diff } }: { edit: Question["edits"][num
           {(hunks) => hunks.map((hunk) => <Hunk key={hunk.content} hunk={hunk} />)}
         </Diff>
       ) : (
-        <p className="muted">The change is too long to be shown here.</p>
+        <p className="muted">The change is too long to show here.</p>
       )}
     </figure>
   );

@@ -30,7 +30,8 @@ export function QuestionCard({ question: one, busy, answer, denying, setDenying 
         {one.deadline && <TimeLeft until={one.deadline} />}
       </Group>
       <Text size="sm" className="muted">
-        for <b>{one.user}</b> · {one.jobTitle}
+        for <b>{one.user}</b>
+        {one.jobTitle && ` · ${one.jobTitle}`}
         {one.workspace && ` · in ${one.workspace}`} · since {clock(one.since)}
       </Text>
       {one.kind === "job" && <JobTask job={one.job} />}
@@ -42,7 +43,7 @@ export function QuestionCard({ question: one, busy, answer, denying, setDenying 
           ))}
         </Suspense>
       )}
-      {one.input && <Code block>{one.input}</Code>}
+      {one.input && <Code block style={{ whiteSpace: "pre-wrap" }}>{one.input}</Code>}
       {one.unparsed && <Text size="sm">The line could not be read whole: {one.unparsed}.</Text>}
       {one.programs.length > 0 && (
         <details>
@@ -62,16 +63,16 @@ export function QuestionCard({ question: one, busy, answer, denying, setDenying 
         {one.why} {one.rule && <span className="mono muted">{one.rule}</span>}{" "}
         {one.decision && (
           <Link to="/decisions" search={{ id: one.decision }}>
-            How it was read
+            Parsed as
           </Link>
         )}
       </Text>
       {one.mayAnswer ? (
         <div className="answers">
-          {denying && one.kind === "permission" && (
+          {denying && one.kind !== "job" && (
             <TextInput
-              label="A word to the agent"
-              placeholder="why not, or what to do instead; Enter sends"
+              label="Message to the agent"
+              placeholder="the reason or an alternative; Enter sends"
               value={word}
               maxLength={1_000}
               autoFocus
@@ -107,7 +108,7 @@ export function QuestionCard({ question: one, busy, answer, denying, setDenying 
         </div>
       ) : (
         <Text size="sm" className="muted">
-          {one.answerer ? `It runs on the machine of ${one.answerer}, who alone answers it.` : "Your role may not answer it."}
+          {one.answerer ? `It waits for ${one.answerer}.` : "Your role may not answer it."}
         </Text>
       )}
     </article>

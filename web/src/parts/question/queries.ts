@@ -3,18 +3,18 @@ import { useState } from "react";
 import { api, ApiError, body } from "../../api/client";
 import { meQuery } from "../../api/queries";
 import { useStream } from "../../api/stream";
-import { ofJob, ofPermission, type Question } from "./question";
+import { ofApproval, ofJob, type Question } from "./question";
 
 /** All that waits for a person, the oldest first. The stream says when it changed; asking again is for when it is silent. */
 export const questionsQuery = queryOptions({
   queryKey: ["questions"],
   queryFn: async ({ client }): Promise<Question[]> => {
-    const [me, permissions, jobs] = await Promise.all([
+    const [me, approvals, jobs] = await Promise.all([
       client.ensureQueryData(meQuery),
-      body(api.GET("/permissions", { params: { query: { state: "pending" } } })),
+      body(api.GET("/approvals")),
       body(api.GET("/jobs", { params: { query: { state: "pending_approval", limit: 200 } } })),
     ]);
-    const found = [...permissions.items.map(ofPermission), ...jobs.items.map((job) => ofJob(job, me))];
+    const found = [...approvals.items.map(ofApproval), ...jobs.items.map((job) => ofJob(job, me))];
     return found.sort((one, other) => (one.since < other.since ? -1 : 1));
   },
   refetchInterval: 15_000,
@@ -77,24 +77,19 @@ export function useAnswers(questions: readonly Question[]) {
 async function decideJob({ job }: Question, allow: boolean): Promise<string> {
   const params = { path: { job_id: job } };
   await body(allow ? api.POST("/jobs/{job_id}/approve", { params }) : api.POST("/jobs/{job_id}/cancel", { params }));
+  const { waiting } = allow ? await body(api.GET("/jobs/{job_id}", { params })) : {};
+  if (waiting) return `You allowed it; the job waits: ${waiting.detail}.`;
   return allow ? "You allowed it; the job starts." : "You denied it; the job is cancelled.";
 }
 
 async function decide({ job, id }: Question, allow: boolean, reason: string): Promise<string> {
   const answer = allow ? ("allow" as const) : ("deny" as const);
   try {
-    await body(
-      api.POST("/jobs/{job_id}/permissions/{permission_id}", {
-        params: { path: { job_id: job, permission_id: id } },
-        body: { answer, reason },
-      }),
-    );
-    return `You ${SAID[answer]} it.`;
+    await body(api.POST("/approvals/{approval_id}", { params: { path: { approval_id: id } }, body: { answer, reason } }));
+    return allow && !job ? "You allowed it: the same call passes once." : `You ${SAID[answer]} it.`;
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 409)) throw error;
-    const all = await body(api.GET("/jobs/{job_id}/permissions", { params: { path: { job_id: job } } }));
-    const now = all.items.find((one) => one.id === id);
-    if (!now) throw error;
-    return now.decided_user ? `${now.decided_user} answered first: ${now.state}.` : `It is over already: ${now.state}.`;
+    const now = await body(api.GET("/approvals/{approval_id}", { params: { path: { approval_id: id } } }));
+    return now.decided_by ? `${now.decided_by} answered first: ${now.state}.` : `It is already closed: ${now.state}.`;
   }
 }

@@ -1,12 +1,12 @@
 import type { Me, Schemas } from "../../api/client";
 import { agentName } from "../agents";
 
-type Permission = Schemas["PendingQuestionModel"];
 type Job = Schemas["JobSummary"];
+type Approval = Schemas["ApprovalModel"];
 
-/** What waits for a person, as a card shows it: a delegated agent's call, a job to confirm, or later another approval. */
+/** What waits for a person, as a card shows it: a delegated agent's call, a session's call, or a job to confirm. */
 export interface Question {
-  kind: "permission" | "job";
+  kind: "approval" | "job";
   id: string;
   /** What is asked, in a few words. */
   title: string;
@@ -18,11 +18,11 @@ export interface Question {
   jobTitle: string;
   tool: string;
   command: string;
-  programs: Permission["programs"];
+  programs: Approval["programs"];
   /** Pairs of character positions in the command. */
   risky: number[][];
   unparsed: string;
-  edits: Permission["edits"];
+  edits: Approval["edits"];
   /** What else the call was given, where neither a command nor an edit says it. */
   input: string;
   rule: string;
@@ -36,36 +36,33 @@ export interface Question {
   answerer: string;
 }
 
-const LONGEST_INPUT = 4_000;
-
-/** Make a question of a delegated agent's request. */
-export function ofPermission(one: Permission): Question {
-  const given = one.request.tool_input;
-  const shown = one.command || one.edits.length > 0 ? "" : JSON.stringify(given ?? {}, null, 2).slice(0, LONGEST_INPUT);
+/** Make a question of a request of a session's call or of a job's agent. */
+export function ofApproval(one: Approval): Question {
+  const whom = one.approvers.map((who) => (who === "self" ? one.user : who.replace(/^user:/, ""))).join(" or ");
   return {
-    kind: "permission",
+    kind: "approval",
     id: one.id,
-    title: `${agentName(one.agent)} asks to use ${one.tool || "a tool"}`,
-    agent: one.agent,
+    title: `${agentName(one.client)} asks to use ${one.tool || "a tool"}`,
+    agent: one.client,
     user: one.user,
     workspace: one.workspace,
     session: one.session_id,
     job: one.job,
-    jobTitle: one.job_title,
+    jobTitle: one.job_title || one.project,
     tool: one.tool,
     command: one.command,
     programs: one.programs,
     risky: one.risky,
     unparsed: one.unparsed,
     edits: one.edits,
-    input: shown,
+    input: one.command || one.edits.length > 0 ? "" : one.input,
     rule: one.rule,
-    why: one.why,
+    why: one.reason,
     decision: one.decision_id,
     since: one.created_at,
-    deadline: one.deadline,
+    deadline: one.expires_at,
     mayAnswer: one.may_answer,
-    answerer: one.runner_user,
+    answerer: one.may_answer ? "" : whom,
   };
 }
 
@@ -91,7 +88,7 @@ export function ofJob(job: Job, me: Me): Question {
     edits: [],
     input: "",
     rule: "",
-    why: "The job was submitted to be confirmed before it starts.",
+    why: "The job needs confirmation before it starts.",
     decision: "",
     since: job.created_at,
     deadline: undefined,

@@ -1,63 +1,48 @@
 import "./audit.css";
-import { Button, Group, Stack, TextInput, Title } from "@mantine/core";
+import { Button, Group, Stack, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { api, body, type Schemas } from "../../api/client";
 import { pagesQuery } from "../../api/queries";
+import { Export } from "../../parts/Export";
 import { Failed } from "../../parts/Failed";
-import { moment } from "../../parts/time";
+import { type Field, FilterBar } from "../../parts/FilterBar";
+import { Time } from "../../parts/Time";
+import { moment, resolved } from "../../parts/time";
 import { changes } from "./changes";
 import type { AuditSearch } from "./routes";
 
 type AuditEntry = Schemas["AuditEntryModel"];
 const route = getRouteApi("/shell/audit");
-const KINDS = ["kind", "object", "actor"] as const;
-const MOMENTS = ["since", "until"] as const;
-const NAMES = { kind: "Kind", object: "Object", actor: "Who", since: "Since", until: "Until" } as const;
+const KINDS = ["approval", "breaker", "compliance", "exception", "freeze", "job", "mode", "pattern", "policies", "project", "report", "retention", "roster", "session", "team", "token", "unlock", "user", "webhook"];
+const FIELDS: readonly Field[] = [
+  { name: "kind", label: "Kind", of: [{ value: "", label: "Any kind" }, ...KINDS.map((value) => ({ value, label: value }))] },
+  { name: "object", label: "Object" },
+  { name: "actor", label: "Actor", of: "user" },
+];
 
 const auditQuery = (filters: AuditSearch) =>
-  pagesQuery(["audit", filters], (cursor) => body(api.GET("/audit", { params: { query: { ...filters, cursor, limit: 50 } } })));
+  pagesQuery(["audit", filters], (cursor) => body(api.GET("/audit", { params: { query: { ...resolved(filters), cursor, limit: 50 } } })));
 
 /** Who changed what, when, from what to what, and why. Its filters are the page's URL. */
 export function Audit() {
   const filters = route.useSearch();
   const navigate = route.useNavigate();
   const found = useInfiniteQuery(auditQuery(filters));
-  const filter = (name: keyof AuditSearch, value: string) => {
-    if (value !== (filters[name] ?? "")) void navigate({ search: (before) => ({ ...before, [name]: value || undefined }), replace: true });
-  };
   const entries = found.data?.pages.flatMap((page) => page.items) ?? [];
   const filtered = Object.values(filters).some(Boolean);
   return (
     <Stack gap="md">
-      <Title order={1}>Audit</Title>
-      <Group gap="sm" role="search" align="end">
-        {KINDS.map((name) => (
-          <TextInput
-            key={`${name} ${filters[name] ?? ""}`}
-            label={NAMES[name]}
-            placeholder={name === "kind" ? "mode, token, layer …" : ""}
-            defaultValue={filters[name] ?? ""}
-            onKeyDown={(event) => event.key === "Enter" && filter(name, event.currentTarget.value.trim())}
-            onBlur={(event) => filter(name, event.currentTarget.value.trim())}
-            w={150}
-          />
-        ))}
-        {MOMENTS.map((name) => (
-          <TextInput
-            key={`${name} ${filters[name] ?? ""}`}
-            label={NAMES[name]}
-            type="datetime-local"
-            defaultValue={asField(filters[name])}
-            onBlur={(event) => filter(name, event.currentTarget.value && new Date(event.currentTarget.value).toISOString())}
-          />
-        ))}
-        {filtered && (
-          <Button variant="default" onClick={() => void navigate({ search: {} })}>
-            Clear filters
-          </Button>
-        )}
+      <Group justify="space-between">
+        <Title order={1}>Audit</Title>
+        <Export path="/audit/export" query={resolved(filters)} />
       </Group>
+      <FilterBar
+        fields={FIELDS}
+        filters={filters}
+        set={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+        clear={() => void navigate({ search: {} })}
+      />
       <Failed error={found.error} again={() => void found.refetch()} />
       {found.isSuccess && (
         <section className="panel" aria-label="Changes, the newest first" style={{ padding: 0 }}>
@@ -80,13 +65,25 @@ export function Audit() {
   );
 }
 
+const SCREENS: Record<string, string> = { mode: "/modes", freeze: "/modes", exception: "/modes?tab=exceptions", token: "/people?tab=tokens", team: "/people?tab=teams", project: "/people?tab=teams", pattern: "/routing?tab=patterns", breaker: "/routing?tab=breakers", roster: "/routing?tab=rosters" };
+
+/** Where the object of a change is shown. */
+function placeOf({ kind, object }: AuditEntry): string | undefined {
+  const id = encodeURIComponent(object);
+  const [tier, ...name] = object.split("/");
+  if (kind === "policies" || kind === "layers") return name.length === 0 ? "/modes?tab=unlocks" : name[0] === "-" ? `/policies/${tier}` : `/policies/${tier}?name=${encodeURIComponent(name.join("/"))}`;
+  return { user: `/decisions?user=${id}`, job: `/delegations/${id}`, session: `/sessions/${id}` }[kind] ?? SCREENS[kind];
+}
+
 /** One change; opened, it shows which fields had which values. */
 function Change({ one }: { one: AuditEntry }) {
   const fields = changes(one.before, one.after);
   return (
     <details className="change">
       <summary data-row tabIndex={0}>
-        <span className="muted">{moment(one.at)}</span>
+        <span className="muted">
+          <Time at={one.at} />
+        </span>
         <b>{one.actor || "—"}</b>
         <span className="mono">{one.action}</span>
         <span className="cut">{one.object}</span>
@@ -94,7 +91,11 @@ function Change({ one }: { one: AuditEntry }) {
       </summary>
       <dl className="facts" style={{ padding: "4px 16px 16px" }}>
         <dt className="muted">Object</dt>
-        <dd>{one.object}</dd>
+        <dd>
+          {one.object} {placeOf(one) && <a href={`/ui${placeOf(one)}`}>Open</a>}
+        </dd>
+        <dt className="muted">When</dt>
+        <dd>{moment(one.at)}</dd>
         <dt className="muted">Role</dt>
         <dd>{one.role}</dd>
         {one.reason && <dt className="muted">Why</dt>}
@@ -111,11 +112,4 @@ function Change({ one }: { one: AuditEntry }) {
       </dl>
     </details>
   );
-}
-
-/** A moment as a `datetime-local` field takes it, in the reader's time. */
-function asField(at: string | undefined): string {
-  if (!at) return "";
-  const local = new Date(at);
-  return new Date(local.getTime() - local.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,10 +1,9 @@
-import { Badge, Button, Group, Loader, Stack, Text } from "@mantine/core";
-import { IconFileText, IconFlask, IconListSearch } from "@tabler/icons-react";
+import { Alert, Badge, Button, Group, Loader, Stack, Text } from "@mantine/core";
+import { IconAlertTriangle, IconFileText, IconFlask, IconListSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Decision } from "../../api/client";
-import { meQuery } from "../../api/queries";
 import { Effect } from "../../parts/Effect";
 import { Facts } from "../../parts/Facts";
 import { Failed } from "../../parts/Failed";
@@ -12,38 +11,33 @@ import { ReadLine } from "../../parts/ReadLine";
 import { RuleTraces } from "../../parts/RuleTraces";
 import { moment } from "../../parts/time";
 import { useKeys } from "../../shell/keys";
-import type { Tier } from "../policies/routes";
 import { explanationQuery } from "./queries";
 import { ReportForm } from "./ReportForm";
+import { Ways } from "./Ways";
 
 const OUTCOMES: Record<string, string> = {
   ran: "It ran.",
   failed: "It ran and failed.",
   refused: "It did not run.",
-  ran_anyway: "It ran although it was refused.",
-  rewrite_ignored: "It ran, and what was changed was ignored.",
-  unknown: "What became of it is not known.",
+  rewrite_ignored: "It ran, but the client ignored the change.",
+  changed_by_other: "It ran with an input changed by another hook or program.",
+  unknown: "The outcome is unknown.",
 };
-
-/** The layer that somebody writes rules into: the widest that their role may change. */
-const OWN_TIER: Record<string, Tier> = { organisation: "organisation", team: "team", own: "user" };
 
 /** A decision with its explanation: what was decided, by which rules and why not by the others, and what can be done. */
 export function DecisionDetails({ one }: { one: Decision }) {
   const explained = useQuery(explanationQuery(one.id));
-  const me = useQuery(meQuery);
-  const navigate = useNavigate();
+  const [ways, setWays] = useState(false);
   const [all, setAll] = useState(false);
   const found = explained.data;
   const isCall = one.event === "PreToolUse";
-  const tier = OWN_TIER[me.data?.rights["policies.write"] ?? "own"] ?? "user";
-  const makeTest = () => void navigate({ to: "/policies/$tier", params: { tier }, search: { tab: "edit", from: one.id } });
+  const stopped = one.effect === "deny" || one.effect === "ask";
   useKeys(
     "Decision",
     isCall
       ? [
           { press: "e", label: "Explain: why the other rules did not match", run: () => setAll(!all) },
-          { press: "t", label: "Make a rule's test of it", run: makeTest },
+          { press: "t", label: "Make a rule or a test, lift or unlock the rule, ask for an exception", run: () => setWays(true) },
         ]
       : [],
     { inDialog: true },
@@ -55,11 +49,17 @@ export function DecisionDetails({ one }: { one: Decision }) {
         <Effect effect={one.effect} />
         {one.overridden && <Badge variant="outline">overridden</Badge>}
       </Group>
+      {one.outcome === "ran_anyway" && (
+        <Alert color="red" variant="filled" role="alert" title="It ran although it was refused" icon={<IconAlertTriangle />} className="alarm">
+          The client did not obey the answer. Check its hooks with `baton doctor` on the machine of {one.user}.
+        </Alert>
+      )}
       {found?.line ? <ReadLine line={found.line} /> : <Called one={one} />}
-      {one.outcome && <Text size="sm">{OUTCOMES[one.outcome]}</Text>}
+      {one.outcome && OUTCOMES[one.outcome] && <Text size="sm">{OUTCOMES[one.outcome]}</Text>}
+      {ways && <Ways one={one} close={() => setWays(false)} />}
       {found?.reason && (
-        <section aria-label="What the agent was told">
-          <h2 className="small">What the agent was told</h2>
+        <section aria-label="Answer to the agent">
+          <h2 className="small">Answer to the agent</h2>
           <pre className="code muted">{found.reason}</pre>
         </section>
       )}
@@ -74,7 +74,7 @@ export function DecisionDetails({ one }: { one: Decision }) {
               aria-expanded={all}
               onClick={() => setAll(!all)}
             >
-              {all ? "Only those that matched" : "Why not the others"}
+              {all ? "Only matching rules" : "All rules"}
             </Button>
           )}
         </Group>
@@ -82,15 +82,15 @@ export function DecisionDetails({ one }: { one: Decision }) {
         <RuleTraces rules={found?.rules ?? recorded} all={all} />
         {found?.missing.map((missing) => (
           <p key={missing} className="note">
-            Not everything can be explained: {missing}.
+            The explanation is incomplete: {missing}.
           </p>
         ))}
         <Failed error={explained.error} again={() => void explained.refetch()} />
       </section>
       {isCall && (
         <Group gap="xs">
-          <Button variant="default" leftSection={<IconFileText size={16} aria-hidden />} onClick={makeTest}>
-            Make a rule test
+          <Button variant="default" leftSection={<IconFileText size={16} aria-hidden />} onClick={() => setWays(true)}>
+            {stopped ? "Change this…" : "Make a rule…"}
           </Button>
           <Button
             renderRoot={(props) => <Link to="/simulator" search={{ from: one.id }} {...props} />}
@@ -105,7 +105,7 @@ export function DecisionDetails({ one }: { one: Decision }) {
       <Facts
         facts={[
           ["When", moment(one.at)],
-          ["Who", `${one.user} (${one.team})`],
+          ["User", `${one.user} (${one.team})`],
           ["Client", [one.client, found?.client_version].filter(Boolean).join(" ")],
           ["Tool", one.tool],
           ["Agent", one.agent_type],

@@ -3,9 +3,9 @@ import { Table } from "@mantine/core";
 import { FlexRender, tableFeatures, useTable, type ColumnDef } from "@tanstack/react-table";
 import { useMemo } from "react";
 import type { Decision } from "../../api/client";
-import { deciding, subject } from "../../parts/DecisionRow";
+import { deciding, effectOf, subject } from "../../parts/DecisionRow";
 import { Effect } from "../../parts/Effect";
-import { moment, when } from "../../parts/time";
+import { Time } from "../../parts/Time";
 
 const features = tableFeatures({});
 /** Columns that a phone has no room for; the drawer shows them. */
@@ -15,8 +15,8 @@ const WIDE = new Set(["user", "rule", "client", "project", "ms"]);
 export function DecisionTable({ items, open }: { items: Decision[]; open: (id: string) => void }) {
   const columns = useMemo<ColumnDef<typeof features, Decision>[]>(
     () => [
-      { id: "at", header: "Time", cell: ({ row: { original: one } }) => <time title={moment(one.at)}>{when(one.at)}</time> },
-      { id: "effect", header: "Effect", cell: ({ row: { original: one } }) => <Effect effect={shown(one)} /> },
+      { id: "at", header: "Time", cell: ({ row: { original: one } }) => <Time at={one.at} /> },
+      { id: "effect", header: "Effect", cell: ({ row: { original: one } }) => <Effect effect={effectOf(one)} /> },
       {
         id: "call",
         header: "Call",
@@ -62,7 +62,3 @@ export function DecisionTable({ items, open }: { items: Decision[]; open: (id: s
     </Table>
   );
 }
-
-/** A call that a rule in shadow would have stopped is shown so: it is what one looks for before the rule is switched on. */
-const shown = (one: Decision) =>
-  one.effect === "abstain" ? (one.rules.find((rule) => rule.effect === "shadow" || rule.effect === "lifted")?.effect ?? one.effect) : one.effect;

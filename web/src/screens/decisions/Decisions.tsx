@@ -4,7 +4,9 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { decisionsQuery } from "../../api/queries";
+import { Export } from "../../parts/Export";
 import { Failed } from "../../parts/Failed";
+import { resolved } from "../../parts/time";
 import { Words } from "../../parts/Words";
 import { DecisionDrawer } from "./DecisionDrawer";
 import { DecisionTable } from "./DecisionTable";
@@ -27,13 +29,16 @@ export function Decisions() {
     <Stack gap="md">
       <Group justify="space-between">
         <Title order={1}>Decisions</Title>
-        <Button component={Link} to="/simulator" variant="default" leftSection={<IconFlask size={16} aria-hidden />}>
-          Simulator
-        </Button>
+        <Group gap="xs">
+          <Export path="/decisions/export" query={resolved(filters) as Record<string, string | undefined>} />
+          <Button component={Link} to="/simulator" variant="default" leftSection={<IconFlask size={16} aria-hidden />}>
+            Simulator
+          </Button>
+        </Group>
       </Group>
       <Filters
         filters={filters}
-        set={(name, value) => void navigate({ search: (before) => ({ ...before, [name]: value || undefined }), replace: true })}
+        set={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         clear={() => void navigate({ search: {} })}
       />
       <Failed error={found.error} again={() => void found.refetch()} />

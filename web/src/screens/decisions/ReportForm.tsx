@@ -10,7 +10,7 @@ export function ReportForm({ decisionId }: { decisionId: string }) {
   const report = useMutation({
     mutationFn: (text: string) => body(api.POST("/reports", { body: { decision_id: decisionId, comment: text } })),
   });
-  if (report.data) return <Alert role="status">Reported. The leads of the team see it beside the rule.</Alert>;
+  if (report.data) return <Alert role="status">Reported. The team's leads see it next to the rule.</Alert>;
   if (comment === undefined) {
     return (
       <Group>

@@ -1,6 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, body } from "../../api/client";
 
+import type { Way } from "../policies/routes";
+
 const byId = (id: string) => ({ params: { path: { decision_id: id } } });
 
 /** Why a call was decided so. It never changes but for the outcome and the mode's settings, so it is kept a while. */
@@ -12,9 +14,9 @@ export const explanationQuery = (id: string) =>
   });
 
 /** A rule's test made of a decision, with a rule to start from. */
-export const ruleTestQuery = (id: string) =>
+export const ruleTestQuery = (id: string, way: Way) =>
   queryOptions({
-    queryKey: ["rule-test", id],
-    queryFn: () => body(api.GET("/decisions/{decision_id}/rule-test", byId(id))),
+    queryKey: ["rule-test", id, way],
+    queryFn: () => body(api.GET("/decisions/{decision_id}/rule-test", { params: { path: { decision_id: id }, query: { way } } })),
     staleTime: Infinity,
   });

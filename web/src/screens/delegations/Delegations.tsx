@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Group, Stack, Text, Title } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
@@ -6,8 +6,9 @@ import { meQuery } from "../../api/queries";
 import { agentName } from "../../parts/agents";
 import { Failed } from "../../parts/Failed";
 import { usd } from "../../parts/figures";
+import { type Field, FilterBar } from "../../parts/FilterBar";
 import { JobState } from "../../parts/JobState";
-import { moment, relative } from "../../parts/time";
+import { Time } from "../../parts/Time";
 import { type JobSummary, jobsQuery } from "./queries";
 import "./delegations.css";
 
@@ -23,6 +24,13 @@ const STATES = [
   { value: "cancelled", label: "Cancelled" },
 ];
 
+const FIELDS: readonly Field[] = [
+  { name: "state", label: "State", of: STATES },
+  { name: "provider", label: "Agent" },
+  { name: "user", label: "User", of: "user" },
+  { name: "workspace", label: "Workspace" },
+];
+
 /** The list of delegated jobs, the newest first; its filters are the page's URL. */
 export function Delegations() {
   const filters = route.useSearch();
@@ -31,8 +39,6 @@ export function Delegations() {
   const found = useInfiniteQuery(jobsQuery(filters));
   const items = found.data?.pages.flatMap((page) => page.items) ?? [];
   const filtered = Object.values(filters).some(Boolean);
-  const filter = (name: string, value: string) =>
-    void navigate({ search: (before) => ({ ...before, [name]: value || undefined }), replace: true });
   return (
     <Stack gap="md">
       <Group justify="space-between">
@@ -41,24 +47,12 @@ export function Delegations() {
           Delegate a task
         </Button>
       </Group>
-      <Group gap="sm" role="search" align="end">
-        <NativeSelect label="State" data={STATES} value={filters.state ?? ""} onChange={(event) => filter("state", event.currentTarget.value)} />
-        {(["provider", "user", "workspace"] as const).map((name) => (
-          <TextInput
-            key={`${name} ${filters[name] ?? ""}`}
-            label={name === "provider" ? "Agent" : name[0]?.toUpperCase() + name.slice(1)}
-            defaultValue={filters[name] ?? ""}
-            onKeyDown={(event) => event.key === "Enter" && filter(name, event.currentTarget.value.trim())}
-            onBlur={(event) => event.currentTarget.value.trim() !== (filters[name] ?? "") && filter(name, event.currentTarget.value.trim())}
-            w={130}
-          />
-        ))}
-        {filtered && (
-          <Button variant="default" onClick={() => void navigate({ search: {} })}>
-            Clear filters
-          </Button>
-        )}
-      </Group>
+      <FilterBar
+        fields={FIELDS}
+        filters={filters}
+        set={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+        clear={() => void navigate({ search: {} })}
+      />
       <Failed error={found.error} again={() => void found.refetch()} />
       <div className="panel" style={{ padding: 0 }}>
         <ul className="rows" aria-label="Delegations, the newest first">
@@ -94,7 +88,7 @@ function JobRow({ job, of }: { job: JobSummary; of: string }) {
   const why = job.waiting?.detail ?? job.error?.detail ?? (job.state === "completed" ? "" : job.progress);
   return (
     <Link to="/delegations/$job" params={{ job: job.id }} className="job-row" data-job={job.id}>
-      <JobState state={job.state} />
+      <JobState state={job.state} waiting={job.waiting?.reason} />
       <span className="job-title">
         <span className="cut">{job.title}</span>
         {why && (
@@ -108,9 +102,9 @@ function JobRow({ job, of }: { job: JobSummary; of: string }) {
         {of && ` · ${of}`}
       </span>
       <span className="muted">{job.usage.cost_usd == null ? "" : usd(job.usage.cost_usd)}</span>
-      <time className="muted" dateTime={job.created_at} title={moment(job.created_at)}>
-        {relative(job.created_at)}
-      </time>
+      <span className="muted">
+        <Time at={job.created_at} />
+      </span>
     </Link>
   );
 }

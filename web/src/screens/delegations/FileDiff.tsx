@@ -5,6 +5,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type ChangeData, Diff, type FileData, type GutterOptions, getChangeKey, Hunk, isDelete, parseDiff } from "react-diff-view";
 import { Failed } from "../../parts/Failed";
+import { visible } from "../../parts/visible";
 import type { Comments } from "./comments";
 import { diffPagesQuery } from "./queries";
 
@@ -12,7 +13,7 @@ import { diffPagesQuery } from "./queries";
 export function filesOf(diff: string, cut: boolean): Map<string, FileData> {
   let files: FileData[];
   try {
-    files = parseDiff(diff);
+    files = parseDiff(visible(diff));
   } catch {
     return new Map(); // what git printed is not what the parser knows; each file's own page is asked for
   }

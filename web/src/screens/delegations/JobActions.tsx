@@ -32,7 +32,7 @@ export function JobActions({ job }: { job: Job }) {
         {active ? (
           <Confirm
             label="Cancel"
-            question="The agent is ended, and what it has not finished is lost. Cancel the job?"
+            question="The agent is stopped, and its unfinished work is lost. Cancel the job?"
             yes="Cancel the job"
             disabled={act.isPending || job.cancel_requested}
             onYes={() => act.mutate("cancel")}

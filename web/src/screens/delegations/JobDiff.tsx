@@ -84,7 +84,7 @@ function Rest({ job, known, comments }: { job: string; known: Set<string>; comme
       ))}
       {found.hasNextPage && (
         <Button size="compact-xs" variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          Look further
+          Show more
         </Button>
       )}
     </div>

@@ -35,8 +35,8 @@ export function JobFacts({ job }: { job: Job }) {
   ];
   return (
     <div className="panel">
-      <JobState state={job.state} />
-      {job.cancel_requested && job.state !== "cancelled" && <Text span size="sm"> · cancel asked for</Text>}
+      <JobState state={job.state} waiting={job.waiting?.reason} />
+      {job.cancel_requested && job.state !== "cancelled" && <Text span size="sm"> · cancel requested</Text>}
       {job.waiting && (
         <Alert variant="outline" color="yellow" styles={{ title: { color: "var(--ask)" } }} title={REASONS[job.waiting.reason] ?? job.waiting.reason} my="xs">
           {job.waiting.detail}. Waiting since {clock(job.waiting.since)}

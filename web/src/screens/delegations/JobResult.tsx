@@ -24,8 +24,8 @@ export default function JobResult({ job, comments }: { job: Job; comments: Comme
   if (!change.data) return <Loader aria-label="Loading" />;
   if (!change.data.changed) return <Text c="dimmed">It changed no file.</Text>;
   return (
-    <Stack gap="sm" component="section" aria-label="What it changed">
-      <Title order={2}>What it changed</Title>
+    <Stack gap="sm" component="section" aria-label="Changes">
+      <Title order={2}>Changes</Title>
       <JobDiff job={job.id} change={change.data} comments={comments} />
       <Group gap="sm" align="end">
         <Button size="xs" loading={use.isPending} onClick={() => use.mutate({ verb: "apply", branch: "" })}>
@@ -33,7 +33,7 @@ export default function JobResult({ job, comments }: { job: Job; comments: Comme
         </Button>
         <Confirm
           label="Discard"
-          question="What the job changed is removed for good, with its worktree. Discard it?"
+          question="The job's changes and its worktree are removed permanently. Discard them?"
           yes="Discard it"
           disabled={use.isPending}
           onYes={() => use.mutate({ verb: "discard", branch: "" })}
@@ -44,7 +44,7 @@ export default function JobResult({ job, comments }: { job: Job; comments: Comme
         </Button>
         <Confirm
           label="Pull request"
-          question="The job's changes are pushed as a branch, and a pull or merge request is opened with the runner's own gh or glab. Go on?"
+          question="The job's changes are pushed as a branch, and a pull or merge request is opened with the runner's own gh or glab. Continue?"
           yes="Open it"
           disabled={use.isPending}
           onYes={() => use.mutate({ verb: "pr", branch: branch.trim() })}
@@ -56,7 +56,7 @@ export default function JobResult({ job, comments }: { job: Job; comments: Comme
   );
 }
 
-const TITLES: Record<string, string> = { done: "Done", refused: "Nothing was changed", failed: "It failed", expired: "The runner did not answer", asked: "The runner was asked", taken: "The runner is at it" };
+const TITLES: Record<string, string> = { done: "Done", refused: "Nothing was changed", failed: "It failed", expired: "The runner did not answer", asked: "The runner was asked", taken: "The runner is working on it" };
 
 function Outcome({ action }: { action: ResultAction }) {
   return (

@@ -61,7 +61,7 @@ export function NewDelegation() {
           onChange={(event) => set("workspace")(event.currentTarget.value)}
         />
         <NativeSelect
-          label="Where it works"
+          label="Isolation"
           data={[
             { value: "worktree", label: "In a worktree: you apply its changes" },
             { value: "in_place", label: "In place: it changes your files" },
@@ -82,7 +82,7 @@ export function NewDelegation() {
           <NumberInput label="Attempts" description="Above 1 only in a worktree" min={1} max={10} value={task.max_attempts ?? 1} onChange={(value) => set("max_attempts")(Number(value) || 1)} />
           <TextInput
             label="After these jobs"
-            description="Ids, with spaces between them"
+            description="Ids, separated by spaces"
             defaultValue={task.depends_on?.join(" ")}
             onChange={(event) => set("depends_on")(event.currentTarget.value.split(/[\s,]+/).filter(Boolean))}
           />
@@ -90,7 +90,7 @@ export function NewDelegation() {
         </SimpleGrid>
         <Stack gap="xs" mt="sm">
           <Checkbox label="Wait for a person's approval before it starts" checked={task.approval === "ask"} onChange={(event) => set("approval")(event.currentTarget.checked ? "ask" : "none")} />
-          <Checkbox label="Work in place although another job does in the same folder" checked={task.concurrent ?? false} onChange={(event) => set("concurrent")(event.currentTarget.checked)} />
+          <Checkbox label="Work in place even if another job works in the same folder" checked={task.concurrent ?? false} onChange={(event) => set("concurrent")(event.currentTarget.checked)} />
         </Stack>
       </details>
       <Failed error={send.error} again={() => send.mutate()} />

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body, type Schemas } from "../../api/client";
 import { POLL_MS } from "../../api/queries";
+import { resolved } from "../../parts/time";
 import { hasEnded } from "../../parts/JobState";
 
 export type Job = Schemas["JobModel"];
@@ -15,13 +16,15 @@ export interface JobFilters {
   user?: string | undefined;
   workspace?: string | undefined;
   session_id?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
 }
 
 export const jobsQuery = (filters: JobFilters) =>
   infiniteQueryOptions({
     queryKey: ["jobs", filters],
     queryFn: ({ pageParam }) =>
-      body(api.GET("/jobs", { params: { query: { ...(filters as object), limit: 50, cursor: pageParam } } })),
+      body(api.GET("/jobs", { params: { query: { ...(resolved(filters) as object), limit: 50, cursor: pageParam } } })),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor || undefined,
     placeholderData: keepPreviousData,

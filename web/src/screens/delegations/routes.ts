@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { shell } from "../../shell/root";
 import type { JobFilters } from "./queries";
 
-const FILTERS = ["state", "provider", "user", "workspace", "session_id"] as const;
+const FILTERS = ["state", "provider", "user", "workspace", "session_id", "since", "until"] as const;
 const GIVEN = ["thread", "workspace", "provider", "depends_on"] as const;
 
 /** What the form begins with, such as the workspace of a job that is done over. */

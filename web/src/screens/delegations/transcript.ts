@@ -112,7 +112,7 @@ function orchestrator(all: Transcript, no: number, at: string, update: Fields): 
       return;
     case "current_mode_update":
       all.mode = text(update.currentModeId);
-      note(all, no, at, all.mode === "default_mode" ? "The orchestrator speaks again" : `Session mode: ${all.mode}`);
+      note(all, no, at, all.mode === "default_mode" ? "The orchestrator replied" : `Session mode: ${all.mode}`);
   }
 }
 
@@ -213,7 +213,7 @@ function asked(data: Fields): Question {
 
 const STATES: Record<string, string> = {
   pending_approval: "Waits for your approval",
-  blocked: "Waits for the jobs that it depends on",
+  blocked: "Waits for its dependencies",
   queued: "Queued",
   running: "The agent runs",
   completed: "Completed",
@@ -225,7 +225,7 @@ const STATES: Record<string, string> = {
 function stateWords(data: Fields): [string, "" | "bad"] {
   const state = text(data.state);
   const error = fields(data.error);
-  if (data.disconnected_since) return ["The runner is out of touch; it may come back", "bad"];
+  if (data.disconnected_since) return ["The runner is unreachable; it may reconnect", "bad"];
   if (data.waiting_for) return [`Waiting for ${text(data.waiting_for)} on the runner's machine; nothing is lost`, "bad"];
   const late = state === "completed" && data.cancel_requested ? " before the cancel" : "";
   const runner = state === "leased" ? `Taken by runner ${text(data.runner)}` : (STATES[state] ?? "");

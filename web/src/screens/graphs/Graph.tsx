@@ -11,7 +11,7 @@ import { complianceQuery, type Graph as GraphData, graphQuery, type Task } from 
 import "./graphs.css";
 
 const route = getRouteApi("/shell/graphs/$id");
-type Wave = Schemas["WaveModel"];
+type Wave = Schemas["WaveReportModel"];
 
 const LONGEST_TITLE = 60;
 
@@ -92,7 +92,7 @@ function WaveColumn({ graph, names, number, wave }: { graph: GraphData; names: s
       {wave && wave.never_started.length > 0 && graph.state !== "completed" && graph.state !== "failed" && (
         <Confirm
           label="Reopen"
-          question="The window of this wave has closed with tasks left. To open it again is recorded as a violation. Go on?"
+          question="The window of this wave has closed with tasks left. Reopening it is recorded as a violation. Continue?"
           yes="Reopen the wave"
           disabled={reopen.isPending}
           onYes={() => reopen.mutate()}

@@ -2,12 +2,17 @@ import { Button, Stack, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Failed } from "../../parts/Failed";
+import { type Field, FilterBar } from "../../parts/FilterBar";
 import { JobState } from "../../parts/JobState";
-import { moment, relative } from "../../parts/time";
+import { Time } from "../../parts/Time";
 import { type Graph, graphsQuery } from "./queries";
 import "./graphs.css";
 
 const route = getRouteApi("/shell/graphs");
+const FIELDS: readonly Field[] = [
+  { name: "user", label: "User", of: "user" },
+  { name: "session_id", label: "Session" },
+];
 
 /** The list of task graphs, the newest first. */
 export function Graphs() {
@@ -15,18 +20,16 @@ export function Graphs() {
   const navigate = useNavigate({ from: "/graphs" });
   const found = useInfiniteQuery(graphsQuery(filters));
   const items = found.data?.pages.flatMap((page) => page.items) ?? [];
-  const filtered = Object.keys(filters).length > 0;
+  const filtered = Object.values(filters).some(Boolean);
   return (
     <Stack gap="md">
       <Title order={1}>Graphs</Title>
-      {filtered && (
-        <div>
-          Of session <span className="mono">{filters.session_id}</span>{" "}
-          <Button size="compact-xs" variant="default" onClick={() => void navigate({ search: {} })}>
-            Show all
-          </Button>
-        </div>
-      )}
+      <FilterBar
+        fields={FIELDS}
+        filters={filters}
+        set={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+        clear={() => void navigate({ search: {} })}
+      />
       <Failed error={found.error} again={() => void found.refetch()} />
       <div className="panel" style={{ padding: 0 }}>
         <ul className="rows" aria-label="Task graphs, the newest first">
@@ -38,7 +41,13 @@ export function Graphs() {
         </ul>
         {found.isSuccess && items.length === 0 && (
           <p className="muted" style={{ padding: 16, margin: 0 }}>
-            No task graph yet. An orchestrator makes one with <code>graph_create</code>, you with <code>baton graph create</code>.
+            {filtered ? (
+              "No task graph matches. Clear the filters to see all."
+            ) : (
+              <>
+                No task graph yet. An orchestrator makes one with <code>graph_create</code>, you with <code>baton jobs graph create</code>.
+              </>
+            )}
           </p>
         )}
       </div>
@@ -61,9 +70,9 @@ function GraphRow({ graph }: { graph: Graph }) {
       <span className="muted">
         {graph.waves.length} waves · {ended} of {tasks.length} done
       </span>
-      <time className="muted" dateTime={graph.created_at} title={moment(graph.created_at)}>
-        {relative(graph.created_at)}
-      </time>
+      <span className="muted">
+        <Time at={graph.created_at} />
+      </span>
     </Link>
   );
 }

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body, type Schemas } from "../../api/client";
 import { POLL_MS } from "../../api/queries";
+import { resolved } from "../../parts/time";
 import type { GraphFilters } from "./routes";
 
 export type Graph = Schemas["GraphModel"];
@@ -12,7 +13,7 @@ const isOver = (state: string | undefined) => state === "completed" || state ===
 export const graphsQuery = (filters: GraphFilters) =>
   infiniteQueryOptions({
     queryKey: ["graphs", filters],
-    queryFn: ({ pageParam }) => body(api.GET("/graphs", { params: { query: { ...filters, limit: 50, cursor: pageParam } } })),
+    queryFn: ({ pageParam }) => body(api.GET("/graphs", { params: { query: { ...(resolved(filters) as object), limit: 50, cursor: pageParam } } })),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor || undefined,
     placeholderData: keepPreviousData,

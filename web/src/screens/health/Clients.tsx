@@ -6,7 +6,7 @@ import type { Status } from "./queries";
 
 /** Whether a client's hooks work, as far as the server can tell. */
 function HookState({ one }: { one: Status["clients"][number] }) {
-  if (one.client === "api") return <State is="idle">none: it asks the API itself</State>;
+  if (one.client === "api") return <State is="idle">none: it calls the API directly</State>;
   if (!one.last_seen) return <State is="bad">installed {relative(one.installed_at ?? "")}, never heard of; run `baton doctor` there</State>;
   return one.silent ? <State is="bad">silent while its user works; run `baton doctor` there</State> : <State is="good">installed</State>;
 }
@@ -23,7 +23,7 @@ export function Clients({ clients, runners }: { clients: Status["clients"]; runn
           label="Hooks by client"
           rows={clients}
           id={(one) => `${one.user} ${one.client}`}
-          empty="No client was heard of. Run `baton hooks install` in a project."
+          empty="No client has called yet. Run `baton hooks install` in a project."
           columns={[
             { name: "Client", cell: (one) => <b>{one.client}</b> },
             { name: "User", cell: (one) => one.user },

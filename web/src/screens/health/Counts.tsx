@@ -4,10 +4,10 @@ import { State } from "../../parts/State";
 
 /** Names of the API that say too little by themselves. */
 const WORDS: Record<string, string> = {
-  appended: "on their way since the start",
-  shed: "left out, to save room",
+  appended: "queued since the start",
+  shed: "dropped, to save space",
   spool_mb: "on disk, MB",
-  spool_most_mb: "room on disk, MB",
+  spool_most_mb: "free disk space, MB",
 };
 
 /** Counts by name; those of `bad` names are marked where they are not zero. */

@@ -33,9 +33,8 @@ export function Health() {
       {status.data && (
         <>
           <SimpleGrid cols={{ base: 1, md: 2 }}>
-            <Counts title="Records on their way" counts={status.data.records} bad={["dropped", "shed", "set_aside"]} />
-            <Counts title="Events on their way" counts={status.data.events} bad={["dropped", "refused"]} />
-            <Counts title="Decided without something" counts={status.data.degraded} bad={Object.keys(status.data.degraded)} />
+            <Counts title="Records in the pipeline" counts={status.data.records} bad={["dropped", "shed", "set_aside"]} />
+            <Counts title="Degraded decisions" counts={status.data.degraded} bad={Object.keys(status.data.degraded)} />
             <Counts title="Hook calls without a decision" counts={status.data.hook_failures} bad={Object.keys(status.data.hook_failures)} />
             {operator && <Counts title="Refused tokens" counts={status.data.refused} bad={Object.keys(status.data.refused)} />}
           </SimpleGrid>
@@ -101,11 +100,6 @@ function Summary({ status }: { status: Status }) {
             </dd>
           </>
         )}
-        {status.context_proposals.map((one) => (
-          <dd key={one} style={{ gridColumn: "1 / -1" }}>
-            {one}
-          </dd>
-        ))}
       </dl>
     </section>
   );

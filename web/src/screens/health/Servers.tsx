@@ -5,7 +5,7 @@ import { RecordTable } from "../../parts/RecordTable";
 import { State } from "../../parts/State";
 import { moment, relative } from "../../parts/time";
 
-const NAMES = { redis: "Redis", database: "Database" } as const;
+const NAMES = { redis: "Redis", database: "Database", disk: "Disk" } as const;
 
 /** Dependencies since when, the servers with their workers, and the queue of jobs. */
 export function Servers({ found }: { found: Schemas["ServersModel"] }) {
@@ -36,8 +36,8 @@ export function Servers({ found }: { found: Schemas["ServersModel"] }) {
         <Title order={2} mb="xs">
           Servers and workers
         </Title>
-        {revisions.size > 1 && <State is="bad">Workers differ in their policies; if this lasts longer than a minute, look at the log.</State>}
-        {versions.size > 1 && <State is="bad">Workers are of different versions.</State>}
+        {revisions.size > 1 && <State is="bad">Workers have different policies. If this lasts longer than a minute, check the log.</State>}
+        {versions.size > 1 && <State is="bad">Workers have different versions.</State>}
         <RecordTable
           label="Servers and workers"
           rows={workers}

@@ -37,7 +37,7 @@ export function Settings() {
           label="Settings in force"
           rows={rows}
           id={(one) => one.name}
-          empty={setting ? "No setting has such a name." : "Every setting has its default."}
+          empty={setting ? "No setting has this name." : "Every setting has its default."}
           columns={[
             { name: "Variable", cell: (one) => <span className="mono">{one.name}</span> },
             { name: "Value", cell: (one) => (one.is_secret ? <i>a secret</i> : <span className="mono">{one.value || "empty"}</span>) },

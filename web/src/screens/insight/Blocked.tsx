@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Chart, type Series } from "../../parts/Chart";
 import { address } from "../../parts/csv";
-import { day } from "../../parts/time";
+import { day, during } from "../../parts/time";
 import { blockedQuery, start } from "./queries";
 import type { InsightSearch } from "./routes";
 
@@ -31,7 +31,7 @@ export function Blocked({ period }: { period: NonNullable<InsightSearch["since"]
   return (
     <Chart
       title="Blocked by rule"
-      note="A call that several rules matched counts for each of them."
+      note="A call counts for each matching rule."
       x={x}
       shown={day}
       xName="Day"
@@ -43,6 +43,7 @@ export function Blocked({ period }: { period: NonNullable<InsightSearch["since"]
       error={found.error}
       again={() => void found.refetch()}
       loading={found.isLoading}
+      details={(at) => ({ ...during(at, 86_400), decision: "block" })}
       empty="No call was blocked in this period."
     />
   );

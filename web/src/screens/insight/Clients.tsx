@@ -17,9 +17,9 @@ export function Clients() {
   const found = useQuery(statusQuery);
   const clients = [...(found.data?.clients ?? [])].sort((one, other) => (other.last_seen ?? "").localeCompare(one.last_seen ?? ""));
   return (
-    <section className="panel" aria-label="Clients last heard" style={{ minWidth: 0, overflowX: "auto" }}>
+    <section className="panel" aria-label="Last call by client" style={{ minWidth: 0, overflowX: "auto" }}>
       <Title order={2} mb="xs">
-        Clients last heard
+        Last call by client
       </Title>
       <Failed error={found.error} again={() => void found.refetch()} />
       {clients.length > 0 && (
@@ -37,7 +37,7 @@ export function Clients() {
                 <Table.Td>{one.user}</Table.Td>
                 <Table.Td>
                   {one.client} {one.silent && <Trouble>silent: check its hook</Trouble>}
-                  {!one.last_seen && <Trouble>installed, never heard of</Trouble>}
+                  {!one.last_seen && <Trouble>installed, no call yet</Trouble>}
                 </Table.Td>
                 <Table.Td ta="right" title={one.last_seen ? moment(one.last_seen) : undefined}>
                   {one.last_seen ? relative(one.last_seen) : "never"}

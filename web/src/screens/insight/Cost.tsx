@@ -39,7 +39,7 @@ export function Savings({ period }: { period: Period }) {
       error={found.error}
       again={() => void found.refetch()}
       loading={found.isLoading}
-      empty="No sub-agent reported what it used yet."
+      empty="No sub-agent has reported its usage yet."
     />
   );
 }
@@ -60,7 +60,7 @@ export function Cost({ period, by, setBy }: { period: Period; by: By; setBy: (by
   return (
     <Chart
       title="Cost"
-      note={[!byDay && x.length > 8 && "The chart shows the eight dearest; the table shows all.", unpriced > 0 && `${unpriced.toLocaleString()} tokens are of models without a price.`].filter(Boolean).join(" ")}
+      note={[!byDay && x.length > 8 && "The chart shows the eight most expensive. The table shows all.", unpriced > 0 && `${unpriced.toLocaleString()} tokens are of models without a price.`].filter(Boolean).join(" ")}
       x={x}
       named={!byDay}
       shown={byDay ? day : named}
@@ -72,7 +72,8 @@ export function Cost({ period, by, setBy }: { period: Period; by: By; setBy: (by
       error={found.error}
       again={() => void found.refetch()}
       loading={found.isLoading}
-      empty="No sub-agent reported what it used, and no job ran."
+      {...((by === "user" || by === "project") && { details: (name: string) => ({ [by]: name === "(none)" ? "" : name, since: period }) })}
+      empty="No sub-agent reported its usage, and no job ran."
       controls={
         <NativeSelect
           aria-label="Costs by"

@@ -9,6 +9,7 @@ import { Share } from "./Share";
 import { Failures, Latency } from "./Latency";
 import { Summary } from "./Summary";
 import { type InsightSearch, PERIODS } from "./routes";
+import { Views } from "../../parts/Views";
 import { WrongBlocks } from "./WrongBlocks";
 
 const route = getRouteApi("/shell/insight");
@@ -23,13 +24,16 @@ export function Insight() {
     <Stack gap="md">
       <Group justify="space-between">
         <Title order={1}>Insight</Title>
-        <SegmentedControl
-          aria-label="Period"
-          size="xs"
-          data={PERIODS.map((value) => ({ value, label: NAMES[value] }))}
-          value={since}
-          onChange={(value) => set({ since: PERIODS.find((one) => one === value) })}
-        />
+        <Group gap="xs" align="end">
+          <SegmentedControl
+            aria-label="Period"
+            size="xs"
+            data={PERIODS.map((value) => ({ value, label: NAMES[value] }))}
+            value={since}
+            onChange={(value) => set({ since: PERIODS.find((one) => one === value) })}
+          />
+          <Views />
+        </Group>
       </Group>
       <Summary period={since} />
       <SimpleGrid cols={{ base: 1, lg: 2 }}>

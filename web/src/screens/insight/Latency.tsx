@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Chart, type Series } from "../../parts/Chart";
 import { address } from "../../parts/csv";
-import { day, hour } from "../../parts/time";
+import { day, during, hour } from "../../parts/time";
 import { bucket, latencyQuery, start } from "./queries";
 import type { InsightSearch } from "./routes";
 
@@ -39,6 +39,7 @@ export function Latency({ period }: { period: Period }) {
       error={found.error}
       again={() => void found.refetch()}
       loading={found.isLoading}
+      details={(at) => during(at, bucket(period) === "day" ? 86_400 : 3_600)}
       empty="No call was decided in this period."
     />
   );
@@ -53,9 +54,9 @@ export function Failures({ period }: { period: Period }) {
     const failed = (answer: string) =>
       places.map((place) => failures.reduce((sum, one) => sum + (one.at === place && one.answer === answer ? one.calls : 0), 0));
     const series: Series[] = [
-      { name: "Let run undecided", colour: "deny", values: failed("allow") },
+      { name: "Ran without a decision", colour: "deny", values: failed("allow") },
       { name: "Blocked undecided", colour: "ask", values: failed("block") },
-      { name: "Decided without something", colour: "shadow", values: places.map((place) => items.reduce((sum, one) => sum + (one.at === place ? one.degraded : 0), 0)) },
+      { name: "Degraded decisions", colour: "shadow", values: places.map((place) => items.reduce((sum, one) => sum + (one.at === place ? one.degraded : 0), 0)) },
     ];
     return series.some(({ values }) => values.some(Boolean)) ? { x: places, series } : { x: [], series };
   }, [found.data]);
@@ -77,7 +78,8 @@ export function Failures({ period }: { period: Period }) {
       error={found.error}
       again={() => void found.refetch()}
       loading={found.isLoading}
-      empty="Every call was decided, and nothing was missing."
+      details={(at) => during(at, bucket(period) === "day" ? 86_400 : 3_600)}
+      empty="Every call was decided, with all services available."
     />
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Chart, type Series } from "../../parts/Chart";
 import { address } from "../../parts/csv";
-import { day } from "../../parts/time";
+import { day, during } from "../../parts/time";
 import { shareQuery, start } from "./queries";
 import type { InsightSearch } from "./routes";
 
@@ -19,7 +19,7 @@ export function Share({ period }: { period: NonNullable<InsightSearch["since"]> 
   return (
     <Chart
       title="Delegation share"
-      note="Of the calls that were not blocked, those that sub-agents made."
+      note="Sub-agents' share of the calls not blocked."
       x={x}
       shown={day}
       xName="Day"
@@ -30,6 +30,7 @@ export function Share({ period }: { period: NonNullable<InsightSearch["since"]> 
       error={found.error}
       again={() => void found.refetch()}
       loading={found.isLoading}
+      details={(at) => during(at, 86_400)}
       empty="No call yet. Run `baton hooks install` in a project and start your agent there."
     />
   );

@@ -53,3 +53,14 @@ export const rulesQuery = (period: Period) =>
     queryKey: ["policies", "rules", period],
     queryFn: () => body(api.GET("/policies/rules", { params: { query: { since: start(period) } } })),
   });
+
+/** How many calls ran although they were refused. */
+export const anywayQuery = (period: Period) =>
+  queryOptions({
+    ...usual,
+    queryKey: ["decisions", "counts", "ran_anyway", period],
+    queryFn: async () => {
+      const found = await body(api.GET("/decisions/counts", { params: { query: { by: "day", outcome: "ran_anyway", since: start(period) } } }));
+      return found.items.reduce((sum, { counts }) => sum + Object.values(counts).reduce((one, other) => one + other, 0), 0);
+    },
+  });

@@ -1,13 +1,13 @@
 import "@mantine/core/styles/Tabs.css";
 import { Stack, Tabs, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { Overrides } from "./Overrides";
+import { Exceptions } from "./Exceptions";
 import { MODE_TABS } from "./routes";
 import { Settings } from "./Settings";
 import { Unlocks } from "./Unlocks";
 
 const route = getRouteApi("/shell/modes");
-const NAMES = { settings: "Settings", overrides: "Overrides", unlocks: "Unlocked rules" } as const;
+const NAMES = { settings: "Settings", exceptions: "Exceptions", unlocks: "Unlocked rules" } as const;
 
 /** The orchestrator mode by scope, and the rules that somebody lifted or unlocked for a time. */
 export function Modes() {
@@ -27,8 +27,8 @@ export function Modes() {
         <Tabs.Panel value="settings">
           <Settings />
         </Tabs.Panel>
-        <Tabs.Panel value="overrides">
-          <Overrides />
+        <Tabs.Panel value="exceptions">
+          <Exceptions />
         </Tabs.Panel>
         <Tabs.Panel value="unlocks">
           <Unlocks />

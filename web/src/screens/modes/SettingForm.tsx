@@ -4,6 +4,8 @@ import { Checkbox, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { api, body } from "../../api/client";
 import { FormDialog } from "../../parts/FormDialog";
+import type { Kind } from "../../parts/known";
+import { Pick } from "../../parts/Pick";
 import { fromField } from "../../parts/time";
 import { type Scope, SCOPES } from "./queries";
 
@@ -17,6 +19,9 @@ export function SettingForm({ close }: { close: () => void }) {
   const [locked, setLocked] = useState(false);
   const field = (name: keyof typeof texts, label: string, more = {}) => (
     <TextInput label={label} value={texts[name]} onChange={(event) => setTexts({ ...texts, [name]: event.currentTarget.value })} {...more} />
+  );
+  const pick = (name: keyof typeof texts, label: string, kind: Kind, placeholder?: string) => (
+    <Pick key={kind} label={label} kind={kind} loose={kind === "session"} value={texts[name]} onChange={(value) => setTexts({ ...texts, [name]: value })} placeholder={placeholder} />
   );
   const id = IDS[scope];
   const run = () =>
@@ -41,11 +46,14 @@ export function SettingForm({ close }: { close: () => void }) {
         label="Scope"
         data={SCOPES.map((one) => ({ value: one, label: one.replace("_", " in ") }))}
         value={scope}
-        onChange={(event) => setScope(event.currentTarget.value as Scope)}
+        onChange={(event) => {
+          setScope(event.currentTarget.value as Scope);
+          setTexts({ ...texts, id: "" });
+        }}
       />
-      {id && field("id", id, { placeholder: scope === "session" ? "" : "yours" })}
-      {(scope === "user_project" || scope === "session") && field("user", "User", { placeholder: "you" })}
-      {scope === "user_project" && field("project", "Project", { placeholder: "github.com/acme/shop" })}
+      {id && pick("id", id, scope as Kind, scope === "session" ? undefined : "yours")}
+      {(scope === "user_project" || scope === "session") && pick("user", "User", "user", "you")}
+      {scope === "user_project" && pick("project", "Project", "project")}
       <NativeSelect
         label="Mode"
         data={[
@@ -57,9 +65,9 @@ export function SettingForm({ close }: { close: () => void }) {
         onChange={(event) => setState(event.currentTarget.value as typeof state)}
       />
       {scope === "organisation" && (
-        <Checkbox label="Locked: narrower settings count only where stricter" checked={locked} onChange={(event) => setLocked(event.currentTarget.checked)} />
+        <Checkbox label="Locked: narrower settings apply only if stricter" checked={locked} onChange={(event) => setLocked(event.currentTarget.checked)} />
       )}
-      {field("expires", "Until", { type: "datetime-local", description: "Empty: until it is changed." })}
+      {field("expires", "Until", { type: "datetime-local", description: "Empty: no expiry." })}
       {field("reason", "Why", { description: "Kept in the audit log." })}
     </FormDialog>
   );

@@ -1,14 +1,16 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Group, NativeSelect, Stack, Text, Title } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, body, type Schemas } from "../../api/client";
 import { meQuery } from "../../api/queries";
 import { Failed } from "../../parts/Failed";
+import { Pick } from "../../parts/Pick";
 import { ReasonDialog } from "../../parts/ReasonDialog";
 import { type Column, RecordTable } from "../../parts/RecordTable";
 import { State } from "../../parts/State";
 import { moment } from "../../parts/time";
+import { useMaking } from "../../parts/making";
 import { modeInForceQuery, modesQuery, type Setting, SCOPES } from "./queries";
 import { SettingForm } from "./SettingForm";
 
@@ -36,7 +38,7 @@ export function Settings() {
   const me = useQuery(meQuery);
   const inForce = useQuery(modeInForceQuery(asked));
   const settings = useInfiniteQuery(modesQuery(scope));
-  const [setting, setSetting] = useState(false);
+  const [setting, setSetting] = useMaking(search.make, () => void navigate({ search: { ...search, make: undefined }, replace: true }));
   const [removing, setRemoving] = useState<Setting>();
   const find = (name: string, value: string) => void navigate({ search: (before) => ({ ...before, [name]: value || undefined }), replace: true });
   const mode = inForce.data;
@@ -47,23 +49,19 @@ export function Settings() {
           In force
         </Title>
         <Group role="search" align="end" mb="sm">
-          {(["user", "project", "session_id"] as const).map((name) => (
-            <TextInput
-              key={`${name} ${asked[name]}`}
-              label={name === "session_id" ? "Session" : name === "user" ? "User" : "Project"}
-              placeholder={name === "user" ? me.data?.user : "any"}
-              defaultValue={asked[name]}
-              onKeyDown={(event) => event.key === "Enter" && find(name, event.currentTarget.value.trim())}
-              onBlur={(event) => event.currentTarget.value.trim() !== asked[name] && find(name, event.currentTarget.value.trim())}
-            />
-          ))}
+          {(["user", "project", "session"] as const).map((kind) => {
+            const name = kind === "session" ? "session_id" : kind;
+            return (
+              <Pick key={kind} kind={kind} label={`${kind[0]?.toUpperCase()}${kind.slice(1)}`} value={asked[name]} onChange={(value) => find(name, value)} placeholder={kind === "user" ? me.data?.user : "any"} />
+            );
+          })}
         </Group>
         <Failed error={inForce.error} again={() => void inForce.refetch()} />
         {mode && (
           <>
             <Text mb="xs">
               <State is={mode.enabled ? "good" : "idle"}>{mode.enabled ? `On, ${mode.level}` : "Off"}</State>
-              {mode.chain.length > 0 ? " – from wide to narrow; the last one decides:" : " – nobody has set it."}
+              {mode.chain.length > 0 ? " – from wide to narrow. The last one applies:" : " – not set."}
             </Text>
             {mode.chain.length > 0 && (
               <RecordTable label="Chain of settings" columns={COLUMNS} rows={mode.chain} id={(one) => `${one.scope} ${whose(one)}`} empty="" />
@@ -88,7 +86,7 @@ export function Settings() {
             columns={COLUMNS}
             rows={settings.data.pages.flatMap((page) => page.items)}
             id={(one) => `${one.scope} ${whose(one)}`}
-            empty="Nobody has set a mode. Set one, or run `baton mode enable` in a project."
+            empty="No mode is set. Set one, or run `baton mode enable` in a project."
             actions={(one) => (
               <Button size="xs" variant="default" onClick={() => setRemoving(one)} aria-label={`Remove: ${one.scope} ${whose(one)}`}>
                 Remove
@@ -106,7 +104,7 @@ export function Settings() {
       {removing && (
         <ReasonDialog
           title="Remove this setting?"
-          text={`The mode at ${removing.scope.replace("_", " in ")} (${whose(removing)}) is removed, and wider settings decide again.`}
+          text={`The mode at ${removing.scope.replace("_", " in ")} (${whose(removing)}) is removed. Wider settings apply again.`}
           submit="Remove"
           changes={["mode", "modes"]}
           close={() => setRemoving(undefined)}

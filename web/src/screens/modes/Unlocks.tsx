@@ -7,17 +7,24 @@ import { FormDialog } from "../../parts/FormDialog";
 import { ReasonDialog } from "../../parts/ReasonDialog";
 import { RecordTable } from "../../parts/RecordTable";
 import { fromField, moment, relative } from "../../parts/time";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMaking } from "../../parts/making";
+import { Pick } from "../../parts/Pick";
 import { type Unlock, unlocksQuery } from "./queries";
+
+const route = getRouteApi("/shell/modes");
 
 /** The locked rules that an admin freed for a time: uploaded layers may loosen them until then. */
 export function Unlocks() {
   const found = useQuery(unlocksQuery);
-  const [making, setMaking] = useState(false);
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const [making, setMaking] = useMaking(search.make, () => void navigate({ search: { ...search, make: undefined }, replace: true }));
   const [ending, setEnding] = useState<Unlock>();
   return (
     <section className="panel" aria-label="Unlocked rules">
       <Group justify="space-between" mb="sm">
-        <Text c="dimmed">A locked rule that layers may loosen until a time. For admins.</Text>
+        <Text c="dimmed">Allows layers to loosen a locked rule until a set time. Only for admins.</Text>
         <Button onClick={() => setMaking(true)}>Unlock a rule</Button>
       </Group>
       <Failed error={found.error} again={() => void found.refetch()} />
@@ -26,7 +33,7 @@ export function Unlocks() {
           label="Unlocked rules"
           rows={found.data}
           id={(one) => one.id}
-          empty="Every lock holds."
+          empty="No rule is unlocked."
           columns={[
             { name: "Rule", cell: (one) => <span className="mono">{one.rule}</span> },
             { name: "For", cell: (one) => [one.team && `team ${one.team}`, one.user].filter(Boolean).join(", ") || "everybody" },
@@ -45,7 +52,7 @@ export function Unlocks() {
       {ending && (
         <ReasonDialog
           title="Lock this rule again?"
-          text={`Files of layers that loosen ${ending.rule} are left out from now on.`}
+          text={`Layer files loosening ${ending.rule} are ignored from now on.`}
           submit="Lock again"
           changes={["unlocks"]}
           close={() => setEnding(undefined)}
@@ -61,12 +68,15 @@ function UnlockForm({ close }: { close: () => void }) {
   const field = (name: keyof typeof texts, label: string, more = {}) => (
     <TextInput label={label} value={texts[name]} onChange={(event) => setTexts({ ...texts, [name]: event.currentTarget.value })} {...more} />
   );
+  const pick = (kind: "rule" | "team" | "user", more = {}) => (
+    <Pick key={kind} kind={kind} label={`${kind[0]?.toUpperCase()}${kind.slice(1)}`} value={texts[kind]} onChange={(value) => setTexts({ ...texts, [kind]: value })} {...more} />
+  );
   const run = () => body(api.POST("/policies/unlocks", { body: { ...texts, until: fromField(texts.until) ?? "" } }));
   return (
     <FormDialog title="Unlock a rule" submit="Unlock" run={run} changes={["unlocks"]} close={close}>
-      {field("rule", "Rule", { required: true, description: "Its id, or a glob such as `guardrails/force-*`." })}
-      {field("team", "Team", { placeholder: "every team" })}
-      {field("user", "User", { placeholder: "every user" })}
+      {pick("rule", { loose: true, required: true, description: "Its id, or a glob such as `guardrails/force-*`." })}
+      {pick("team", { placeholder: "every team" })}
+      {pick("user", { placeholder: "every user" })}
       {field("until", "Until", { required: true, type: "datetime-local", description: "At most 30 days from now." })}
       {field("reason", "Why", { required: true, description: "Kept in the audit log." })}
     </FormDialog>

@@ -5,7 +5,7 @@ import { pagesQuery } from "../../api/queries";
 export const SCOPES = ["organisation", "team", "project", "user", "user_project", "session"] as const;
 export type Scope = (typeof SCOPES)[number];
 export type Setting = Schemas["ListedModeModel"];
-export type Override = Schemas["OverrideModel"];
+export type RuleException = Schemas["ExceptionModel"];
 export type Unlock = Schemas["UnlockModel"];
 
 export interface Whose {
@@ -20,7 +20,7 @@ export const modeInForceQuery = (whose: Whose) =>
 export const modesQuery = (scope: Scope | undefined) =>
   pagesQuery(["modes", scope], (cursor) => body(api.GET("/modes", { params: { query: { cursor, ...(scope && { scope }) } } })));
 
-export const overridesQuery = pagesQuery(["overrides"], (cursor) => body(api.GET("/overrides", { params: { query: { cursor } } })));
+export const exceptionsQuery = pagesQuery(["exceptions"], (cursor) => body(api.GET("/exceptions", { params: { query: { cursor } } })));
 
 export const unlocksQuery = queryOptions({
   queryKey: ["unlocks"],

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { shell } from "../../shell/root";
 
-export const MODE_TABS = ["settings", "overrides", "unlocks"] as const;
+export const MODE_TABS = ["settings", "exceptions", "unlocks"] as const;
 
 /** What the screen's address holds: the tab, and whose mode is asked for. */
 export interface ModesSearch {
@@ -10,6 +10,8 @@ export interface ModesSearch {
   project?: string | undefined;
   user?: string | undefined;
   scope?: string | undefined;
+  /** Whether the form of the tab is open. */
+  make?: boolean | undefined;
 }
 
 const FILTERS = ["session_id", "project", "user", "scope"] as const;
@@ -20,6 +22,7 @@ export const modesRoute = createRoute({
   component: lazyRouteComponent(() => import("./Modes"), "Modes"),
   validateSearch: (given: Record<string, unknown>): ModesSearch => ({
     tab: MODE_TABS.find((one) => one === given.tab),
+    make: given.make ? true : undefined,
     ...Object.fromEntries(FILTERS.flatMap((name) => (given[name] ? [[name, String(given[name])]] : []))),
   }),
 });

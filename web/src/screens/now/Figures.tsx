@@ -29,9 +29,9 @@ export function Figures({ tick }: { tick: number }) {
         <Number of={counts.would} />
         would have been refused
       </Link>
-      <Link to="/decisions" search={{ outcome: "ran_anyway", since: day }} className="panel figure-link">
+      <Link to="/decisions" search={{ outcome: "ran_anyway", since: day }} className={counts.ranAnyway ? "panel figure-link alarm" : "panel figure-link"}>
         <Number of={counts.ranAnyway} />
-        disobeyed today{ignored}
+        <span role={counts.ranAnyway ? "alert" : undefined}>ran although refused{ignored}</span>
       </Link>
     </SimpleGrid>
   );

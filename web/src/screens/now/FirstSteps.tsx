@@ -15,13 +15,13 @@ export function FirstSteps({ calls }: { calls: number }) {
   }, [called, queries]);
   if (!data) return null;
   const unheard = data.unheard.map((one) => `${one.client} of ${one.user}`).join(", ");
-  const silent = unheard && `Installed and never heard of: ${unheard}. Start a session there, or run \`baton doctor\`.`;
+  const silent = unheard && `Installed, but no call yet: ${unheard}. Start a session there, or run \`baton doctor\`.`;
   const steps: [string, boolean, string][] = [
     ["The server runs", true, ""],
     ["A hook is installed", data.hooked, "Run `baton hooks install` in a project, and start your agent there."],
     ["The first call was seen", data.called, silent || "Let the agent run something, such as `git status`."],
     ["The first call was refused", data.refused, "Ask the agent to run `rm -rf /` wrapped in something; it will not run."],
-    ["A rule of your own is active", data.ownRule, "Open a decision and make a rule of it, or upload a layer."],
+    ["A rule of your own is active", data.ownRule, "Open a decision and make a rule from it, or upload a layer."],
   ];
   if (steps.every(([, done]) => done)) return null;
   const next = steps.findIndex(([, done]) => !done);
@@ -54,7 +54,7 @@ export function FirstSteps({ calls }: { calls: number }) {
       </List>
       {!data.called && (
         <p className="muted" style={{ marginBottom: 0 }}>
-          <Words text="To look around first, run `baton demo`: it fills a fresh server with a made-up team." />
+          <Words text="To explore first, run `baton demo`. It fills a new server with sample data." />
         </p>
       )}
     </section>

@@ -54,7 +54,7 @@ export function LiveFeed({ open, opened }: { open: (id: string) => void; opened:
     feed.hold("paused", false);
     feed.hold("scrolled", false);
   }
-  useKeys("Now", [{ press: "space", label: "Pause, or go on", run: () => (paused ? goOn() : setPaused(true)) }]);
+  useKeys("Now", [{ press: "space", label: "Pause or resume", run: () => (paused ? goOn() : setPaused(true)) }]);
 
   return (
     <section className="panel" style={{ padding: 0 }} aria-label="Live feed">

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { Chart, type Series } from "../../parts/Chart";
-import { clock } from "../../parts/time";
+import { clock, during } from "../../parts/time";
 import { useMinutes } from "./queries";
 import { BANDS, type Band } from "./tally";
 
@@ -15,5 +15,5 @@ export function MinuteChart({ tick }: { tick: number }) {
   const newest = minutes.at(-1)?.at;
   const x = useMemo(() => minutes.map(({ at }) => new Date(at).toISOString()), [newest]); // the same hour, once a minute
   const series = BANDS.map((band): Series => ({ name: WORDS[band], colour: COLOURS[band], values: minutes.map((minute) => minute[band]) }));
-  return <Chart title="Calls by minute" x={x} shown={minuteOf} xName="Minute" series={series} kind="bars" format={whole} whole error={error} again={again} empty="" />;
+  return <Chart title="Calls by minute" x={x} shown={minuteOf} xName="Minute" series={series} kind="bars" format={whole} whole error={error} again={again} empty="" details={(at) => during(at, 60)} />;
 }

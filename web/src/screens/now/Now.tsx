@@ -7,6 +7,7 @@ import { FirstSteps } from "./FirstSteps";
 import { collect, feed } from "./live";
 import { LiveFeed } from "./LiveFeed";
 import { MinuteChart } from "./MinuteChart";
+import { Unchecked } from "./Unchecked";
 import { useTick } from "./queries";
 
 const route = getRouteApi("/shell/");
@@ -22,6 +23,7 @@ export function Now() {
   return (
     <Stack gap="md">
       <Title order={1}>Now</Title>
+      <Unchecked />
       <Figures tick={tick} />
       <FirstSteps calls={calls} />
       <MinuteChart tick={tick} />

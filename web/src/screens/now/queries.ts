@@ -31,6 +31,12 @@ const todayQuery = (day: string) =>
     refetchInterval: MINUTE_MS / 2,
   });
 
+export const uncheckedQuery = queryOptions({
+  queryKey: ["status", "unchecked"],
+  queryFn: async () => (await body(api.GET("/status"))).unchecked,
+  refetchInterval: MINUTE_MS / 2,
+});
+
 const liveSessionsQuery = queryOptions({
   queryKey: ["sessions", "live count"],
   queryFn: async () => {

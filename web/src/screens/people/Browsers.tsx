@@ -20,7 +20,7 @@ export function Browsers() {
           label="Signed-in browsers"
           rows={found.data.items}
           id={(one) => one.id}
-          empty="No browser is signed in that you may see."
+          empty="No signed-in browser is visible to you."
           columns={[
             { name: "User", cell: (one) => <b>{one.user}</b> },
             { name: "Role", cell: (one) => one.role },
@@ -42,7 +42,7 @@ export function Browsers() {
       {ending && (
         <ReasonDialog
           title={`Sign out a browser of ${ending.user}?`}
-          text="It has to sign in again."
+          text="It must sign in again."
           submit="Sign out"
           changes={["browsers"]}
           close={() => setEnding(undefined)}

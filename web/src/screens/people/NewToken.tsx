@@ -6,7 +6,7 @@ export function NewToken({ text, close }: { text: string; close: () => void }) {
   return (
     <Modal opened onClose={close} title="The new token" closeButtonProps={{ "aria-label": "Close" }} closeOnClickOutside={false}>
       <Stack>
-        <Text>Copy it now: nobody can show it again. Whoever has it speaks for its user.</Text>
+        <Text>Copy it now. It is shown only once. Anyone with it can act as its user.</Text>
         <Code block data-token style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
           {text}
         </Code>

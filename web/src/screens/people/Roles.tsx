@@ -26,7 +26,7 @@ export function Roles() {
       </section>
       <section className="panel" aria-label="Your rights">
         <Title order={2} mb="xs">
-          What you may do
+          Your rights
         </Title>
         <RecordTable
           label="Your rights"

@@ -30,7 +30,7 @@ export function Teams() {
             label="Teams"
             rows={teams.data.items}
             id={(one) => one.name}
-            empty="There is no team."
+            empty="No team exists."
             columns={[
               { name: "Name", cell: (one) => <b>{one.name}</b> },
               { name: "Prompts", cell: (one) => (one.keep_prompts ? "kept, secrets masked" : "not kept") },
@@ -62,7 +62,7 @@ export function Teams() {
             label="Projects"
             rows={projects.data.items}
             id={(one) => one.name}
-            empty="No team answers for a project yet. A team that does may set its mode and its rules."
+            empty="No team owns a project yet. The owner may set the project's mode and rules."
             columns={[
               { name: "Project", cell: (one) => one.name },
               { name: "Team", cell: (one) => one.team },
@@ -118,7 +118,7 @@ function ProjectForm({ project, teams, close }: { project: Project | undefined; 
   const run = () =>
     body(api.PUT("/projects", { params: { header: { "If-Match": project?.etag ?? null } }, body: { name: name.trim(), team, reason } }));
   return (
-    <FormDialog title="Which team answers for a project" submit="Set" run={run} changes={["projects"]} close={close}>
+    <FormDialog title="Team of a project" submit="Set" run={run} changes={["projects"]} close={close}>
       <TextInput label="Project" required readOnly={Boolean(project)} placeholder="github.com/acme/shop" value={name} onChange={(event) => setName(event.currentTarget.value)} />
       <NativeSelect label="Team" data={teams} value={team} onChange={(event) => setTeam(event.currentTarget.value)} />
       <TextInput label="Why" description="Kept in the audit log." value={reason} onChange={(event) => setReason(event.currentTarget.value)} />

@@ -2,6 +2,7 @@ import { NativeSelect, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { api, body } from "../../api/client";
 import { FormDialog } from "../../parts/FormDialog";
+import { Pick } from "../../parts/Pick";
 import { fromField } from "../../parts/time";
 import { ROLES } from "./queries";
 
@@ -30,16 +31,16 @@ export function TokenForm({ kind, made, close }: { kind: "person" | "hook"; made
   if (kind === "hook")
     return (
       <FormDialog title="A token for my hooks" submit="Make" run={run} changes={["tokens"]} close={close}>
-        <Text>It posts the events of one machine's agents as you, and weakens nothing.</Text>
-        {field("machine", "Machine", { required: true, description: "Its name, to tell your tokens apart." })}
+        <Text>It posts the events of one machine's agents as you. It cannot weaken rules.</Text>
+        {field("machine", "Machine", { required: true, description: "Its name, to distinguish your tokens." })}
       </FormDialog>
     );
   return (
     <FormDialog title="Make a token" submit="Make" run={run} changes={["tokens", "users"]} close={close}>
-      {field("user", "User", { required: true, description: "Whom it speaks for; entered in the directory where unknown." })}
+      <Pick kind="user" loose label="User" value={texts.user} onChange={(user) => setTexts({ ...texts, user })} required description="The token acts as this user. A new name is added to the directory." />
       <NativeSelect label="Role" description={ROLES[role]} data={Object.keys(ROLES)} value={role} onChange={(event) => setRole(event.currentTarget.value as RoleName)} />
-      {field("team", "Team", { description: "Of a user who is not in the directory yet; empty: your own." })}
-      {field("expires", "Until", { type: "datetime-local", description: "Empty: until it is revoked." })}
+      <Pick kind="team" label="Team" value={texts.team} onChange={(team) => setTexts({ ...texts, team })} description="For a new user. Empty: your own team." />
+      {field("expires", "Until", { type: "datetime-local", description: "Empty: no expiry." })}
       {field("reason", "Why", { description: "Kept in the audit log." })}
     </FormDialog>
   );

@@ -1,9 +1,10 @@
-import { Button, Group, TextInput } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, body } from "../../api/client";
 import { Failed } from "../../parts/Failed";
+import { Pick } from "../../parts/Pick";
 import { ReasonDialog } from "../../parts/ReasonDialog";
 import { RecordTable } from "../../parts/RecordTable";
 import { State } from "../../parts/State";
@@ -32,13 +33,7 @@ export function Tokens() {
   return (
     <section className="panel" aria-label="Tokens">
       <Group justify="space-between" align="end" mb="sm" role="search">
-        <TextInput
-          key={user}
-          label="User"
-          defaultValue={user}
-          onKeyDown={(event) => event.key === "Enter" && filter(event.currentTarget.value.trim())}
-          onBlur={(event) => filter(event.currentTarget.value.trim())}
-        />
+        <Pick kind="user" label="User" value={user} onChange={filter} />
         <Group gap="xs">
           <Button variant="default" onClick={() => setMaking("hook")}>
             A token for my hooks
@@ -52,7 +47,7 @@ export function Tokens() {
           label="Tokens"
           rows={found.data.pages.flatMap((page) => page.items)}
           id={(one) => one.id}
-          empty="There is no token. Without one, this server takes requests from its own machine alone."
+          empty="No token exists. Without one, this server accepts requests only from its own machine."
           columns={[
             { name: "User", cell: (one) => <b>{one.user}</b> },
             { name: "Role", cell: (one) => (one.machine ? `${one.role}, ${one.machine}` : one.role) },
@@ -80,7 +75,7 @@ export function Tokens() {
       {revoking && (
         <ReasonDialog
           title={`Revoke this token of ${revoking.user}?`}
-          text="It is refused from now on, on every server within a second, and browsers that were signed in with it are signed out."
+          text="Every server refuses it within a second. Browsers signed in with it are signed out."
           submit="Revoke"
           changes={["tokens", "browsers"]}
           close={() => setRevoking(undefined)}

@@ -41,7 +41,7 @@ export function Users() {
           label="Users"
           rows={found.data.pages.flatMap((page) => page.items)}
           id={(one) => one.name}
-          empty="Only you so far. Add a user, or make a token for somebody: that enters them too."
+          empty="Only you so far. Add a user, or make a token for a new one."
           columns={[
             { name: "Name", cell: (one) => <b>{one.name}</b> },
             { name: "Team", cell: (one) => one.team },
@@ -83,7 +83,7 @@ export function Users() {
       {removing && (
         <ReasonDialog
           title={`Remove ${removing.name}?`}
-          text="Their tokens are refused from now on. What is kept about them stays until it is deleted."
+          text="Their tokens are refused from now on. Their stored data is kept until you delete it."
           submit="Remove"
           changes={["users", "tokens", "browsers"]}
           close={() => setRemoving(undefined)}
@@ -108,7 +108,7 @@ function UserForm({ user, teams, close }: { user: User | undefined; teams: strin
       <NativeSelect label="Team" data={teams} value={team} onChange={(event) => setTeam(event.currentTarget.value)} />
       <NativeSelect
         label="Role at sign-in"
-        description="With their company's account; a token has a role of its own."
+        description="Applies to company accounts. A token has its own role."
         data={SIGN_IN_ROLES}
         value={role}
         onChange={(event) => setRole(event.currentTarget.value as typeof role)}
@@ -116,7 +116,7 @@ function UserForm({ user, teams, close }: { user: User | undefined; teams: strin
       {user?.account && (
         <Checkbox
           label="Forget their account"
-          description={`${user.account} is signed out; the next account of this name that signs in is theirs.`}
+          description={`${user.account} is signed out. The next account with this name to sign in becomes theirs.`}
           checked={forget}
           onChange={(event) => setForget(event.currentTarget.checked)}
         />

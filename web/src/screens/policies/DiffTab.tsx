@@ -10,7 +10,7 @@ export function DiffTab({ place, files }: { place: Place; files: Files }) {
   const { data, error, refetch } = useQuery(testQuery(place, files));
   if (!data) return error ? <Failed error={error} again={() => void refetch()} /> : <Loader aria-label="Comparing" />;
   const changes = Object.entries(data.changes);
-  if (changes.length === 0) return <p className="panel muted">The draft is what is in force. Change something under “Edit”.</p>;
+  if (changes.length === 0) return <p className="panel muted">The draft equals the active version. Change something under “Edit”.</p>;
   return (
     <Stack gap="md">
       {changes.map(([path, text]) => (

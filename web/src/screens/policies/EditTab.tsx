@@ -5,19 +5,22 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Activate } from "./Activate";
 import { Editor } from "./Editor";
-import { schemaQuery, testQuery, type Place } from "./queries";
+import { type Files, layerQuery, schemaQuery, testQuery, type Place } from "./queries";
 import { TestResults } from "./TestResults";
 import type { Draft } from "./useDraft";
 
 const WAIT_MS = 400;
+const NO_FILES: Files = {};
+const NO_PATHS: string[] = [];
+const sorted = (files: Files) => Object.entries(files).sort(([one], [other]) => (one < other ? -1 : 1));
 const PATH = /^[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*$/;
 const NEW = (path: string) => `id: ${path.replace(/\.yaml$/, "")}
-description: Say in one sentence what is not allowed, and why.
+description: State in one sentence the forbidden action and the reason.
 match:
   shell: {program: make, operands: [deploy]}
 decision: ask
 reason: "\`{command}\` deploys."
-suggest: Tell the person what is ready to be deployed.
+suggest: Name the version to deploy to the person, and ask.
 tests:
   match:
     - make deploy
@@ -44,6 +47,14 @@ export function EditTab({
   const [files] = useDebouncedValue(draft.files, WAIT_MS);
   const schemas = useQuery(schemaQuery);
   const test = useQuery(testQuery(place, files));
+  const current = useQuery(layerQuery(place)).data?.files ?? NO_FILES;
+  // A file with problems never blocks another one: without it, the rest is tested again.
+  const bad = test.data && !test.data.accepted ? paths.filter((one) => files[one] !== current[one] && test.data?.problems.some(({ file }) => file === one)) : NO_PATHS;
+  const good = Object.fromEntries(Object.entries({ ...files, ...Object.fromEntries(bad.map((one) => [one, current[one]])) }).filter((pair): pair is [string, string] => pair[1] !== undefined));
+  const isPart = bad.length > 0 && JSON.stringify(sorted(good)) !== JSON.stringify(sorted(current));
+  const rest = useQuery({ ...testQuery(place, good), enabled: isPart });
+  const settled = files === draft.files && !test.isPlaceholderData;
+  const ready = !settled ? undefined : test.data?.accepted ? files : isPart && rest.data?.accepted && !rest.isPlaceholderData ? good : undefined;
   const problems = test.data?.problems.filter((problem) => problem.file === path) ?? [];
   return (
     <div className="beside editing">
@@ -64,7 +75,7 @@ export function EditTab({
       </Stack>
       <Stack gap="sm">
         <TestResults test={test} stale={files !== draft.files} open={open} />
-        <Activate place={place} draft={draft} active={active} accepted={test.data?.accepted === true && files === draft.files} />
+        <Activate place={place} draft={draft} active={active} ready={ready} left={bad} />
       </Stack>
     </div>
   );

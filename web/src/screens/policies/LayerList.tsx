@@ -31,7 +31,7 @@ export function LayerList() {
             <Link key={`${tier}/${name}`} to="/policies/$tier" params={{ tier }} search={name === "-" ? {} : { name }} className="panel card-link">
               <Text fw={600}>{tier === "organisation" ? "Organisation" : `${tier[0]?.toUpperCase()}${tier.slice(1)} ${name}`}</Text>
               <Text size="sm" className="muted">
-                {active ? `Version ${active.version} by ${active.created_by}, ${moment(active.activated_at ?? active.created_at)}` : "Nothing of its own"}
+                {active ? `Version ${active.version} by ${active.created_by}, ${moment(active.activated_at ?? active.created_at)}` : "No own rules"}
               </Text>
               {active?.reason && (
                 <Text size="sm" className="cut">

@@ -9,6 +9,7 @@ import { Failed } from "../../parts/Failed";
 import { LayerRules } from "./LayerRules";
 import { layerQuery, type Place } from "./queries";
 import type { Tab } from "./routes";
+import { remember } from "./replayed";
 import { useDraft } from "./useDraft";
 import { Versions } from "./Versions";
 
@@ -25,8 +26,8 @@ export function LayerPage() {
   const me = useQuery(meQuery);
   const place: Place = { tier, name: search.name ?? "" };
   const layer = useQuery(layerQuery(place));
-  const draft = useDraft(place, layer.data, search.from, (file) =>
-    void navigate({ search: (before) => ({ ...before, from: undefined, file }), replace: true }),
+  const draft = useDraft(place, layer.data, search.from, search.way ?? "change", (file) =>
+    void navigate({ search: (before) => ({ ...before, from: undefined, way: undefined, file }), replace: true }),
   );
   const isPhone = useMediaQuery("(max-width: 760px)") ?? false;
   const tab: Tab = isPhone ? "rules" : (search.tab ?? "rules");
@@ -58,7 +59,7 @@ export function LayerPage() {
               <Stack gap="md">
                 <LayerRules place={place} layer={layer.data} />
                 <Versions place={place} active={layer.data?.version ?? 0} />
-                {isPhone && <p className="muted note">Rules are written on a wider screen.</p>}
+                {isPhone && <p className="muted note">Use a wider screen to write rules.</p>}
               </Stack>
             </Tabs.Panel>
             <Tabs.Panel value="edit">
@@ -74,7 +75,7 @@ export function LayerPage() {
               <DiffTab place={place} files={draft.files} />
             </Tabs.Panel>
             <Tabs.Panel value="replay">
-              <ReplayTab place={place} files={draft.files} />
+              <ReplayTab asked={{ ...place, files: draft.files }} what="draft" done={(summary) => remember(draft.files, summary)} />
             </Tabs.Panel>
           </Suspense>
         </Tabs>

@@ -14,7 +14,7 @@ export function LayerRules({ place, layer }: { place: Place; layer: Layer | null
   if (!layer) {
     return (
       <div className="panel">
-        <p style={{ marginTop: 0 }}>Nothing of its own: what lies above it holds. Make a rule from a decision, or write one.</p>
+        <p style={{ marginTop: 0 }}>No own rules: the layers above apply. Make a rule from a decision, or write one.</p>
         <Group gap="xs" className="narrow-hidden">
           <Button component={Link} to="/decisions" variant="default">
             Look at decisions

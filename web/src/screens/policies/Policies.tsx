@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { Failed } from "../../parts/Failed";
 import { LayerList } from "./LayerList";
+import { Packs } from "./Packs";
 import { policiesQuery, ruleCountsQuery } from "./queries";
 import { RuleTable } from "./RuleTable";
 
@@ -10,10 +11,10 @@ const route = getRouteApi("/shell/policies");
 
 /** The rules that hold for the reader, how often each spoke, and the layers that they come from. */
 export function Policies() {
-  const { q = "" } = route.useSearch();
+  const { q = "", ...range } = route.useSearch();
   const navigate = useNavigate({ from: "/policies" });
   const policies = useQuery(policiesQuery);
-  const counts = useQuery(ruleCountsQuery);
+  const counts = useQuery(ruleCountsQuery(range));
   return (
     <Stack gap="md">
       <Title order={1}>Policies</Title>
@@ -24,15 +25,17 @@ export function Policies() {
         </p>
       ))}
       <LayerList />
+      <Packs />
       {policies.data && (
         <RuleTable
           rules={policies.data.rules}
           counts={counts.data ?? []}
           query={q}
-          search={(text) => void navigate({ search: text ? { q: text } : {}, replace: true })}
+          range={range}
+          set={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         />
       )}
-      {policies.data && <p className="muted note">Revision {policies.data.revision}; counted are the last seven days, as far as you may see them.</p>}
+      {policies.data && <p className="muted note">Revision {policies.data.revision}. Counted are the calls that you may see.</p>}
     </Stack>
   );
 }

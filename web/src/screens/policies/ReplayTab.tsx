@@ -5,7 +5,6 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { moment, when } from "../../parts/time";
-import type { Files, Place } from "./queries";
 import { replay, type Line } from "./replay";
 
 const DAY_MS = 86_400_000;
@@ -23,8 +22,8 @@ interface State {
   failure?: string;
 }
 
-/** Replays stored calls over a draft: how far it is, and which calls would be decided otherwise. */
-export function ReplayTab({ place, files }: { place: Place; files: Files }) {
+/** Replays stored calls over a draft or a pack: how far it is, and which calls would be decided otherwise. */
+export function ReplayTab({ asked, what, done }: { asked: Partial<Schemas["ReplayBody"]>; what: string; done?: (summary: Schemas["Summary"]) => void }) {
   const [days, setDays] = useState("7");
   const [state, setState] = useState<State>({ running: false, calls: [] });
   const abort = useRef<AbortController>(null);
@@ -36,10 +35,13 @@ export function ReplayTab({ place, files }: { place: Place; files: Files }) {
     setState({ running: true, calls: [] });
     const since = new Date(Date.now() - Number(days) * DAY_MS).toISOString();
     try {
-      await replay({ ...place, files, since, limit: 100_000 }, mine.signal, (line) => setState((before) => with_(before, line)));
+      await replay({ ...asked, since, limit: 100_000 } as Schemas["ReplayBody"], mine.signal, (line) => {
+        if (line.summary) done?.(line.summary);
+        setState((before) => with_(before, line));
+      });
       setState((before) => ({ ...before, running: false }));
     } catch (error) {
-      const failure = mine.signal.aborted ? "Cancelled: nothing was changed, and only a part was replayed." : (error as Error).message;
+      const failure = mine.signal.aborted ? "Cancelled after a part of the calls. Nothing was changed." : (error as Error).message;
       setState((before) => ({ ...before, running: false, failure }));
     }
   }
@@ -49,7 +51,7 @@ export function ReplayTab({ place, files }: { place: Place; files: Files }) {
   return (
     <Stack gap="md">
       <p className="muted" style={{ margin: 0 }}>
-        Stored calls are decided once more, by the draft in place of what is in force. Nothing is changed: you see which calls would be decided otherwise.
+        Decides stored calls again with the {what} active. Nothing is changed. The result lists the calls with another decision.
       </p>
       <Group gap="sm" align="end">
         <NativeSelect label="Calls of" data={PERIODS} value={days} onChange={(event) => setDays(event.currentTarget.value)} />
@@ -59,7 +61,7 @@ export function ReplayTab({ place, files }: { place: Place; files: Files }) {
           </Button>
         ) : (
           <Button leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => void start()}>
-            Replay the draft
+            Replay the {what}
           </Button>
         )}
       </Group>
@@ -75,8 +77,8 @@ export function ReplayTab({ place, files }: { place: Place; files: Files }) {
           {summary?.truncated ? "; there are more" : ""}
         </Text>
       )}
-      {summary && progress?.total === 0 && <p className="muted">No call is stored of that time. Let your agents work, then replay.</p>}
-      {summary && summary.changed === 0 && summary.read > 0 && <p className="muted">No call would be decided otherwise.</p>}
+      {summary && progress?.total === 0 && <p className="muted">No call is stored for this period. Let your agents work, then replay.</p>}
+      {summary && summary.changed === 0 && summary.read > 0 && <p className="muted">Every decision would stay the same.</p>}
       {Object.entries(summary?.not_replayed ?? {}).map(([why, count]) => (
         <p key={why} className="note muted">
           {count} could not be replayed: {why}
@@ -90,7 +92,7 @@ export function ReplayTab({ place, files }: { place: Place; files: Files }) {
 function Changed({ calls }: { calls: Schemas["ChangedCall"][] }) {
   return (
     <div className="panel" style={{ padding: 0 }}>
-      <Table aria-label="Calls that would be decided otherwise">
+      <Table aria-label="Calls with another decision">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>When</Table.Th>

@@ -1,5 +1,5 @@
 import "@mantine/core/styles/Table.css";
-import { Group, Table, TextInput, Title } from "@mantine/core";
+import { Group, Table, Title } from "@mantine/core";
 import {
   createSortedRowModel,
   FlexRender,
@@ -13,7 +13,10 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Schemas } from "../../api/client";
 import { Effect } from "../../parts/Effect";
-import { moment } from "../../parts/time";
+import { TextFilter, TimeRange } from "../../parts/FilterBar";
+import { Time } from "../../parts/Time";
+import type { Range } from "../../parts/time";
+import { Views } from "../../parts/Views";
 import { Words } from "../../parts/Words";
 import type { RuleCount } from "./queries";
 
@@ -38,12 +41,14 @@ export function RuleTable({
   rules,
   counts,
   query,
-  search,
+  range,
+  set,
 }: {
   rules: Schemas["RuleModel"][];
   counts: RuleCount[];
   query: string;
-  search: (text: string) => void;
+  range: Range;
+  set: (change: Range & { q?: string | undefined }) => void;
 }) {
   const rows = useMemo(() => joined(rules, counts), [rules, counts]);
   const shown = useMemo(() => {
@@ -68,24 +73,22 @@ export function RuleTable({
       { accessorKey: "hits", header: "Hits", cell: ({ row: { original: one } }) => <Count rule={one.id} count={one.hits} never={one.state === "on"} /> },
       { accessorKey: "would", header: "Would hit", cell: ({ row: { original: one } }) => <Count rule={one.id} count={one.would} effect="shadow" /> },
       { accessorKey: "reports", header: "Wrong blocks", cell: ({ row: { original: one } }) => one.reports || "" },
-      { accessorKey: "last", header: "Last", cell: ({ row: { original: one } }) => (one.last ? moment(one.last) : "") },
+      { accessorKey: "last", header: "Last", cell: ({ row: { original: one } }) => one.last && <Time at={one.last} /> },
     ],
     [],
   );
   const table = useTable({ features, columns, data: shown, getRowId: (row) => row.id });
   return (
     <section aria-label="Rules">
-      <Group justify="space-between" align="end" mb="xs" role="search">
-        <Title order={2}>Rules</Title>
-        <TextInput
-          key={query}
-          label="Find a rule"
-          defaultValue={query}
-          onKeyDown={(event) => event.key === "Enter" && search(event.currentTarget.value.trim())}
-          onBlur={(event) => event.currentTarget.value.trim() !== query && search(event.currentTarget.value.trim())}
-        />
+      <Group gap="sm" align="end" mb="xs" role="search">
+        <Title order={2} flex={1}>
+          Rules
+        </Title>
+        <TextFilter label="Find a rule" value={query} set={(q) => set({ q: q || undefined })} w={220} />
+        <TimeRange range={range} set={set} span="7d" />
+        <Views />
       </Group>
-      <div className="panel" style={{ padding: 0 }}>
+      <div className="panel" style={{ padding: 0, overflowX: "auto" }} tabIndex={0}>
         <Table className="rules" aria-label="Rules">
           <Table.Thead>
             {table.getHeaderGroups().map((group) => (
@@ -135,7 +138,7 @@ function Count({ rule, count, effect, never }: { rule: string; count: number; ef
 }
 
 /** What is known of a rule that decided for others and does not hold for oneself. */
-const ELSEWHERE = { elsewhere: true, description: "Of a layer that does not hold for you, such as another team's.", decision: "", enabled: true, shadow: false, locked: false };
+const ELSEWHERE = { elsewhere: true, description: "From a layer not applied to you, such as another team's.", decision: "", enabled: true, shadow: false, locked: false };
 
 function joined(rules: Schemas["RuleModel"][], counts: RuleCount[]): Row[] {
   const byId = new Map(counts.map((count) => [count.rule, count]));

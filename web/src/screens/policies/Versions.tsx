@@ -1,17 +1,22 @@
 import { Alert, Button, Group, Title } from "@mantine/core";
 import { IconArrowBackUp } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { api, body } from "../../api/client";
 import { Failed } from "../../parts/Failed";
+import { FormDialog } from "../../parts/FormDialog";
 import { moment } from "../../parts/time";
-import { at, versionsQuery, type Place } from "./queries";
+import { Affected, Replayed } from "./Activate";
+import { at, LAYER_KEYS, versionQuery, versionsQuery, type Place } from "./queries";
 
 /** The versions of a layer: who wrote each and why; any can be activated, and the one before be put back. */
 export function Versions({ place, active }: { place: Place; active: number }) {
   const versions = useQuery(versionsQuery(place));
+  const [asked, setAsked] = useState(0);
+  const chosen = useQuery({ ...versionQuery(place, asked), enabled: asked > 0 });
+  const [undoable, setUndoable] = useState<{ before: number; version: number }>();
   const queries = useQueryClient();
-  const done = () =>
-    Promise.all(["layers", "policies", "rule-counts", "revisions"].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+  const done = () => Promise.all(LAYER_KEYS.map((key) => queries.invalidateQueries({ queryKey: [key] })));
   const header = { "If-Match": `"${active}"` };
   const activate = useMutation({
     mutationFn: (version: number) =>
@@ -20,15 +25,26 @@ export function Versions({ place, active }: { place: Place; active: number }) {
           params: { path: { tier: place.tier, version }, query: at(place).query, header },
         }),
       ),
-    onSuccess: done,
+    onSuccess: async (_, version) => {
+      setUndoable({ before: active, version });
+      await done();
+    },
   });
+  const changed = () => {
+    setUndoable(undefined);
+    return done();
+  };
   const rollBack = useMutation({
     mutationFn: () => body(api.POST("/policies/layers/{tier}/rollback", { params: { ...at(place), header } })),
-    onSuccess: done,
+    onSuccess: changed,
   });
   const remove = useMutation({
     mutationFn: () => body(api.DELETE("/policies/layers/{tier}", { params: { ...at(place), header } })),
-    onSuccess: done,
+    onSuccess: changed,
+  });
+  const undo = useMutation({
+    mutationFn: (before: number) => (before === 0 ? remove.mutateAsync() : activate.mutateAsync(before)),
+    onSuccess: () => setUndoable(undefined),
   });
   const error = activate.error ?? rollBack.error ?? remove.error;
   const items = versions.data?.items ?? [];
@@ -47,7 +63,7 @@ export function Versions({ place, active }: { place: Place; active: number }) {
               Roll back
             </Button>
             <Button variant="default" loading={remove.isPending} onClick={() => remove.mutate()}>
-              Take out of force
+              Switch off
             </Button>
           </Group>
         )}
@@ -55,6 +71,16 @@ export function Versions({ place, active }: { place: Place; active: number }) {
       {error && (
         <Alert color="red" variant="outline" role="alert" mb="sm" title="Nothing was changed">
           {error.message}
+        </Alert>
+      )}
+      {undoable?.version === active && (
+        <Alert role="status" mb="sm">
+          <Group justify="space-between">
+            Version {active} is in force.
+            <Button size="xs" variant="default" loading={undo.isPending} onClick={() => undo.mutate(undoable.before)}>
+              Undo
+            </Button>
+          </Group>
         </Alert>
       )}
       <Failed error={versions.error} again={() => void versions.refetch()} />
@@ -71,13 +97,19 @@ export function Versions({ place, active }: { place: Place; active: number }) {
               </span>
             </span>
             {one.state !== "active" && (
-              <Button size="xs" variant="default" loading={activate.isPending && activate.variables === one.version} onClick={() => activate.mutate(one.version)}>
+              <Button size="xs" variant="default" onClick={() => setAsked(one.version)}>
                 Activate version {one.version}
               </Button>
             )}
           </li>
         ))}
       </ol>
+      {asked > 0 && (
+        <FormDialog title={`Activate version ${asked}?`} submit="Activate it" run={() => activate.mutateAsync(asked)} changes={[]} close={() => setAsked(0)}>
+          <Affected place={place} />
+          {chosen.data && <Replayed files={chosen.data.files} />}
+        </FormDialog>
+      )}
     </section>
   );
 }

@@ -1,11 +1,13 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body, type Schemas } from "../../api/client";
+import { many } from "../../parts/figures";
+import { type Range, start } from "../../parts/time";
 import type { Tier } from "./routes";
 
 export type Files = Record<string, string>;
-export type Layer = Schemas["LayerModel"];
-export type Problem = Schemas["PolicyProblemModel"];
-export type RuleCount = Schemas["RuleCountModel"];
+export type Layer = Schemas["StoredLayerModel"];
+export type Problem = Schemas["FaultModel"];
+export type RuleCount = Schemas["RuleHitCountsModel"];
 
 /** The place of a layer: its tier, and the name of the team, project or user; "" is the reader's own. */
 export interface Place {
@@ -17,11 +19,28 @@ export const at = ({ tier, name }: Place) => ({ path: { tier }, query: name ? { 
 
 export const policiesQuery = queryOptions({ queryKey: ["policies"], queryFn: () => body(api.GET("/policies")) });
 
-export const ruleCountsQuery = queryOptions({
-  queryKey: ["rule-counts"],
-  queryFn: () => body(api.GET("/policies/rules")),
-  staleTime: 10_000,
-});
+export const ruleCountsQuery = (range: Range) =>
+  queryOptions({
+    queryKey: ["rule-counts", range],
+    queryFn: () => body(api.GET("/policies/rules", { params: { query: { since: start(range.since ?? "7d") ?? null, until: range.until ?? null } } })),
+    placeholderData: keepPreviousData,
+    staleTime: 10_000,
+  });
+
+/** The packs with their state in a layer, and what they did in the last week. */
+export const packsQuery = ({ tier, name }: Place) =>
+  queryOptions({
+    queryKey: ["packs", tier, name],
+    queryFn: () => body(api.GET("/policies/packs", { params: { query: { tier, name } } })),
+    placeholderData: keepPreviousData,
+  });
+
+/** What a pack stopped in the last week, with its noisiest shapes. */
+export const packQuery = ({ tier, name }: Place, pack: string) =>
+  queryOptions({
+    queryKey: ["packs", tier, name, pack],
+    queryFn: () => body(api.GET("/policies/packs/{pack}", { params: { path: { pack }, query: { tier, name } } })),
+  });
 
 export const layersQuery = queryOptions({ queryKey: ["layers"], queryFn: () => body(api.GET("/policies/layers")) });
 
@@ -68,4 +87,24 @@ export const testQuery = (place: Place, files: Files) =>
     placeholderData: keepPreviousData,
     gcTime: 60_000,
     retry: false,
+  });
+
+/** What is loaded again after a layer has changed. */
+export const LAYER_KEYS = ["layers", "policies", "rule-counts", "revisions"] as const;
+
+/** The people with sessions that a layer applies to, and its live sessions; of more than 200 the first are counted. */
+export const affectedQuery = ({ tier, name }: Place) =>
+  queryOptions({
+    queryKey: ["affected", tier, name],
+    queryFn: async () => {
+      const me = await body(api.GET("/me"));
+      const whose = tier === "organisation" ? {} : { [tier]: name || (tier === "team" ? me.team : tier === "user" ? me.user : "") };
+      const found = await body(api.GET("/sessions", { params: { query: { ...whose, limit: 200 } } }));
+      const more = found.next_cursor ? "at least " : "";
+      const people = new Set(found.items.map(({ user }) => user)).size;
+      return {
+        people: `${more}${people} ${people === 1 ? "person" : "people"} with ${many(found.items.length, "session")}`,
+        live: `${more}${many(found.items.filter(({ live }) => live).length, "live session")}`,
+      };
+    },
   });

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { ruleTestQuery } from "../decisions/queries";
 import type { Files, Layer, Place } from "./queries";
+import type { Way } from "./routes";
 
 /** The files of a layer as they are being written. They outlive the page until they are put away or uploaded. */
 export interface Draft {
@@ -11,11 +12,13 @@ export interface Draft {
   /** Set the text of a file; null takes it out. */
   put: (path: string, text: string | null) => void;
   discard: () => void;
+  /** Keep these files alone as the draft, such as those that were not accepted. */
+  leave: (rest: Files) => void;
 }
 
 const NOTHING: Files = {};
 
-export function useDraft(place: Place, layer: Layer | null | undefined, from: string | undefined, made: (file: string) => void): Draft {
+export function useDraft(place: Place, layer: Layer | null | undefined, from: string | undefined, way: Way, made: (file: string) => void): Draft {
   const key = `baton-draft ${place.tier}/${place.name}`;
   const [kept, setKept] = useState<{ key: string; files: Files | null }>(() => ({ key, files: stored(key) }));
   const own = kept.key === key ? kept.files : stored(key);
@@ -29,7 +32,7 @@ export function useDraft(place: Place, layer: Layer | null | undefined, from: st
     },
     [key],
   );
-  const test = useQuery({ ...ruleTestQuery(from ?? ""), enabled: Boolean(from) });
+  const test = useQuery({ ...ruleTestQuery(from ?? "", way), enabled: Boolean(from) });
   useEffect(() => {
     if (!test.data || layer === undefined || !from) return;
     keep({ ...files, [test.data.path]: test.data.text });
@@ -47,9 +50,16 @@ export function useDraft(place: Place, layer: Layer | null | undefined, from: st
         keep(next);
       },
       discard: () => keep(null),
+      leave: (rest: Files) => keep(Object.keys(rest).length > 0 ? rest : null),
     }),
     [files, own, active, from, test.error, keep],
   );
+}
+
+/** Put a file into the draft of a layer that is not open, over its active files. */
+export function putIntoDraft(place: Place, active: Files, path: string, text: string): void {
+  const key = `baton-draft ${place.tier}/${place.name}`;
+  sessionStorage.setItem(key, JSON.stringify({ ...(stored(key) ?? active), [path]: text }));
 }
 
 function stored(key: string): Files | null {

@@ -1,18 +1,25 @@
-import { SimpleGrid, Stack } from "@mantine/core";
+import { Group, SimpleGrid, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Chart, type Series } from "../../parts/Chart";
 import { address } from "../../parts/csv";
-import { day } from "../../parts/time";
-import { Fits } from "./Fits";
-import { monthAgo, qualityQuery } from "./queries";
+import { TimeRange } from "../../parts/FilterBar";
+import { day, resolved } from "../../parts/time";
+import { qualityQuery } from "./queries";
+
+const route = getRouteApi("/shell/routing");
+const SPAN = "30d";
 
 const percent = (value: number) => `${Math.round(value)} %`;
 const count = (value: number) => String(Math.round(value));
 
-/** How prompts were routed in the last 30 days, how often people called it right, and the weights fitted to that. */
+/** How prompts were routed in a period and how often people called it right. */
 export function Accuracy() {
-  const found = useQuery(qualityQuery);
+  const { since = SPAN, until } = route.useSearch();
+  const navigate = useNavigate({ from: "/routing" });
+  const range = { since, until };
+  const found = useQuery(qualityQuery(range));
   const charts = useMemo(() => {
     const days = found.data?.items ?? [];
     const judged = days.filter((one) => one.judged > 0);
@@ -26,10 +33,13 @@ export function Accuracy() {
     return { judgedDays: judged.map(({ at }) => at), accuracy, routedDays: routed.map(({ at }) => at), told };
   }, [found.data]);
   const total = found.data?.total;
-  const csv = { url: address("/analytics/routing", { since: monthAgo() }), name: "routing" };
+  const csv = { url: address("/analytics/routing", { ...resolved(range) }), name: "routing" };
   const usual = { shown: day, xName: "Day", csv, error: found.error, again: () => void found.refetch(), loading: found.isLoading };
   return (
     <Stack gap="md">
+      <Group gap="sm" align="end">
+        <TimeRange range={range} set={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })} span={SPAN} />
+      </Group>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <Chart
           {...usual}
@@ -39,12 +49,10 @@ export function Accuracy() {
           series={charts.accuracy}
           kind="lines"
           format={percent}
-          empty="Nobody has said of a route whether it was right. Try a prompt, and say so."
+          empty="No route has been judged yet. Try a prompt, and judge its route."
         />
-        <Chart {...usual} title="What agents were told" x={charts.routedDays} series={charts.told} kind="bars" format={count}
-      whole empty="No prompt was routed in the last 30 days." />
+        <Chart {...usual} title="Answers to agents" x={charts.routedDays} series={charts.told} kind="bars" format={count} whole empty="No prompt was routed in this time." />
       </SimpleGrid>
-      <Fits />
     </Stack>
   );
 }

@@ -24,7 +24,7 @@ export function Breakers() {
       <Failed error={found.error} again={() => void found.refetch()} />
       {found.data?.items.map((one) => <BreakerCard key={one.name} one={one} mayAct={mayAct} />)}
       {found.isSuccess && found.data.items.length === 0 && (
-        <Text className="muted panel">Routing asks no model and no node here, so there is nothing to break. Set <code>BATON_MODEL_URL</code> to ask a model.</Text>
+        <Text className="muted panel">Routing uses no model and no node here, so no breaker exists. Set <code>BATON_MODEL_URL</code> to ask a model.</Text>
       )}
     </Stack>
   );
@@ -63,7 +63,7 @@ function BreakerCard({ one, mayAct }: { one: Breaker; mayAct: boolean }) {
       </Text>
       {(one.cause || one.open_until || one.local) && (
         <Text size="sm" className="muted">
-          {[one.cause, one.open_until && `asked again at ${moment(one.open_until)}`, one.local && "Redis is away: this server alone knows it so"].filter(Boolean).join(" · ")}
+          {[one.cause, one.open_until && `retried at ${moment(one.open_until)}`, one.local && "Redis is unavailable: known only to this server"].filter(Boolean).join(" · ")}
         </Text>
       )}
     </section>

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api, body } from "../../api/client";
 import { meQuery } from "../../api/queries";
 import { Failed } from "../../parts/Failed";
-import { qualityQuery } from "./queries";
+import { QUALITY } from "./queries";
 
 /** Say which agent would have been right for a route; later feedback replaces the same person's earlier. */
 export function Feedback({ id, selected, names }: { id: string; selected: string; names: readonly string[] }) {
@@ -13,14 +13,14 @@ export function Feedback({ id, selected, names }: { id: string; selected: string
   const queries = useQueryClient();
   const given = useMutation({
     mutationFn: () => body(api.POST("/route/{route_id}/feedback", { params: { path: { route_id: id } }, body: { agent } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: qualityQuery.queryKey }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: QUALITY }),
   });
   if (!me.data?.rights["routes.feedback"]) return null;
   return (
     <>
       <Group align="end" mt="sm">
         <NativeSelect
-          label="Right would have been"
+          label="The right agent"
           data={[...names.map((name) => ({ value: name, label: name })), { value: "", label: "none of them" }]}
           value={agent}
           onChange={(event) => setAgent(event.currentTarget.value)}

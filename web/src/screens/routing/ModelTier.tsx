@@ -7,7 +7,7 @@ const TIERS: Record<string, { tier: string; colour: string }> = {
   fable: { tier: "expensive", colour: "var(--rewrite)" },
 };
 
-/** A model with its cost tier: green is cheap, blue medium, purple expensive (seed 002). */
+/** A model with its cost tier: green is cheap, blue medium, purple expensive. */
 export function ModelTier({ model }: { model: string }) {
   const found = TIERS[model];
   if (!found) return <>{model}</>;

@@ -14,8 +14,8 @@ import { STATUSES } from "./routes";
 const route = getRouteApi("/shell/routing");
 const NAMES = { proposed: "Proposed", validated: "Approved", retired: "Retired" } as const;
 const EMPTY = {
-  proposed: "Nothing waits for approval. Propose one with `baton patterns propose`, or have the records searched for what repeats.",
-  validated: "No pattern is approved, so prompts are told of none.",
+  proposed: "Nothing waits for approval. Propose one with `baton patterns propose`, or search the records for repetitions.",
+  validated: "No pattern is approved, so none is added to prompts.",
   retired: "No pattern was retired.",
 };
 

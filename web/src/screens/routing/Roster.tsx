@@ -76,7 +76,7 @@ function Definition({ roster, agent, model }: { roster: string; agent: string; m
           ))}
         </Group>
       )}
-      {found.body ? <Markdown text={found.body} /> : <Text className="muted">It has no definition beyond this.</Text>}
+      {found.body ? <Markdown text={found.body} /> : <Text className="muted">It has no further definition.</Text>}
     </Stack>
   );
 }

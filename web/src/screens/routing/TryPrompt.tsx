@@ -41,7 +41,7 @@ export function TryPrompt() {
           <Group align="end">
             <NativeSelect
               label="Roster"
-              data={[{ value: "", label: "As your prompts are routed" }, ...names]}
+              data={[{ value: "", label: "Like your own prompts" }, ...names]}
               value={roster ?? ""}
               onChange={(event) => void navigate({ search: (before) => ({ ...before, roster: event.currentTarget.value || undefined }) })}
             />
@@ -50,7 +50,7 @@ export function TryPrompt() {
             </Button>
           </Group>
           <Text size="sm" className="muted">
-            It is recorded and counted like any prompt, so that you can say whether it was right.
+            It is recorded and counted like any prompt. You can then judge the route.
           </Text>
         </Stack>
       </form>
@@ -75,7 +75,7 @@ function Result({ found, roster }: { found: Route; roster: string | undefined })
       name
     );
   return (
-    <Stack gap="md" role="region" aria-label="Where it is led">
+    <Stack gap="md" role="region" aria-label="Chosen route">
       <Paper className="panel">
         <Group gap="sm">
           <Title order={2}>{found.selected_agent ? <>→ {linked(found.selected_agent)}</> : "No agent"}</Title>
@@ -118,7 +118,7 @@ function Result({ found, roster }: { found: Route; roster: string | undefined })
       )}
       <div className="panel">
         <Title order={3} mb="xs">
-          What its agent is told
+          Context for the agent
         </Title>
         {found.additional_context ? <pre className="agent-text" tabIndex={0}>{found.additional_context}</pre> : <Text className="muted">Nothing.</Text>}
       </div>

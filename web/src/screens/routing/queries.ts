@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body, type Schemas } from "../../api/client";
+import { type Range, resolved } from "../../parts/time";
 
 export type Route = Schemas["RouteAnswer"];
 export type Pattern = Schemas["PatternModel"];
@@ -7,7 +8,6 @@ export type Breaker = Schemas["BreakerModel"];
 
 const REFRESH_MS = 60_000;
 const BREAKERS_MS = 5_000;
-const MONTH_MS = 30 * 86_400_000;
 
 export const rostersQuery = queryOptions({
   queryKey: ["routing", "rosters"],
@@ -33,20 +33,15 @@ export const agentQuery = (name: string, agent: string) =>
     queryFn: () => body(api.GET("/routing/rosters/{name}/agents/{agent}", { params: { path: { name, agent } } })),
   });
 
-/** The start of the last 30 days, to the hour. */
-export const monthAgo = () => new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - MONTH_MS).toISOString();
+export const QUALITY = ["analytics", "routing"] as const;
 
-export const qualityQuery = queryOptions({
-  queryKey: ["analytics", "routing"],
-  queryFn: () => body(api.GET("/analytics/routing", { params: { query: { since: monthAgo() } } })),
-  placeholderData: keepPreviousData,
-  refetchInterval: REFRESH_MS,
-});
-
-export const fitsQuery = queryOptions({
-  queryKey: ["routing", "fits"],
-  queryFn: () => body(api.GET("/routing/fits", {})),
-});
+export const qualityQuery = (range: Range) =>
+  queryOptions({
+    queryKey: [...QUALITY, range],
+    queryFn: () => body(api.GET("/analytics/routing", { params: { query: resolved(range) as object } })),
+    placeholderData: keepPreviousData,
+    refetchInterval: REFRESH_MS,
+  });
 
 export const patternsQuery = (status: Pattern["status"]) =>
   infiniteQueryOptions({

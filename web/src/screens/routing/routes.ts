@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import type { Range } from "../../parts/time";
 import { shell } from "../../shell/root";
 
 /** The screen's parts; `roster` names the one that a prompt is tried against, absent for the caller's own agents. */
@@ -7,7 +8,7 @@ export type Tab = (typeof TABS)[number];
 
 export const STATUSES = ["proposed", "validated", "retired"] as const;
 
-export interface RoutingSearch {
+export interface RoutingSearch extends Range {
   tab?: Tab | undefined;
   roster?: string | undefined;
   status?: (typeof STATUSES)[number] | undefined;
@@ -21,6 +22,8 @@ export const routingRoute = createRoute({
     tab: TABS.find((one) => one === given.tab),
     roster: given.roster ? String(given.roster) : undefined,
     status: STATUSES.find((one) => one === given.status),
+    since: given.since ? String(given.since) : undefined,
+    until: given.until ? String(given.until) : undefined,
   }),
 });
 

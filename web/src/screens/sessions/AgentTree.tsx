@@ -22,7 +22,7 @@ export function AgentTree({ id, user, agents: all }: { id: string; user: string;
   return (
     <div className="panel agent-tree">
       <Failed error={jobs.error ?? graphs.error} again={() => void Promise.all([jobs.refetch(), graphs.refetch()])} />
-      {nothing && <Text c="dimmed">It started no agent, and delegated nothing.</Text>}
+      {nothing && <Text c="dimmed">It started no agent and delegated no job.</Text>}
       {agents.length > 0 && (
         <>
           <Title order={2}>Agents</Title>

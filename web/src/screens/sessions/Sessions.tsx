@@ -1,52 +1,39 @@
 import "@mantine/core/styles/Checkbox.css";
 import "@mantine/core/styles/InlineInput.css";
-import { Button, Checkbox, Group, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Checkbox, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconBan, IconHelpCircle, IconPlayerPlay } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Failed } from "../../parts/Failed";
 import { duration, many, usd } from "../../parts/figures";
-import { moment, relative } from "../../parts/time";
+import { type Field, FilterBar } from "../../parts/FilterBar";
+import { Time } from "../../parts/Time";
 import { type Session, sessionsQuery } from "./queries";
 import "./sessions.css";
 
 const route = getRouteApi("/shell/sessions");
-const TEXTS = { q: "Find", user: "User", project: "Project", client: "Client" } as const;
+const FIELDS: readonly Field[] = [
+  { name: "q", label: "Find", placeholder: "id, user, project" },
+  { name: "user", label: "User", of: "user" },
+  { name: "project", label: "Project", of: "project" },
+  { name: "client", label: "Client", of: "client" },
+];
 
-/** The sessions of the last seven days as cards, the one with the newest call first. */
+/** The sessions as cards, the one with the newest call first. */
 export function Sessions() {
   const filters = route.useSearch();
   const navigate = useNavigate({ from: "/sessions" });
   const found = useInfiniteQuery(sessionsQuery(filters));
   const items = found.data?.pages.flatMap((page) => page.items) ?? [];
   const filtered = Object.keys(filters).length > 0;
-  const filter = (name: string, value: string | boolean) =>
-    void navigate({
-      search: (before) => Object.fromEntries(Object.entries({ ...before, [name]: value }).filter(([, one]) => one)),
-      replace: true,
-    });
+  const set = (change: object) =>
+    void navigate({ search: (before) => Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, one]) => one)), replace: true });
   return (
     <Stack gap="md">
       <Title order={1}>Sessions</Title>
-      <Group gap="sm" role="search" align="end">
-        {(Object.keys(TEXTS) as (keyof typeof TEXTS)[]).map((name) => (
-          <TextInput
-            key={`${name} ${filters[name] ?? ""}`}
-            label={TEXTS[name]}
-            placeholder={name === "q" ? "id, user, project" : ""}
-            defaultValue={filters[name] ?? ""}
-            onKeyDown={(event) => event.key === "Enter" && filter(name, event.currentTarget.value.trim())}
-            onBlur={(event) => event.currentTarget.value.trim() !== (filters[name] ?? "") && filter(name, event.currentTarget.value.trim())}
-            w={150}
-          />
-        ))}
-        <Checkbox label="Live only" checked={filters.live ?? false} onChange={(event) => filter("live", event.currentTarget.checked)} mb={8} />
-        {filtered && (
-          <Button variant="default" onClick={() => void navigate({ search: {} })}>
-            Clear filters
-          </Button>
-        )}
-      </Group>
+      <FilterBar fields={FIELDS} filters={filters} set={set} clear={() => void navigate({ search: {} })} span="7d">
+        <Checkbox label="Live only" checked={filters.live ?? false} onChange={(event) => set({ live: event.currentTarget.checked })} mb={8} />
+      </FilterBar>
       <Failed error={found.error} again={() => void found.refetch()} />
       {found.isSuccess && items.length === 0 && (
         <div className="panel muted">
@@ -54,7 +41,7 @@ export function Sessions() {
             "No session matches. Clear the filters to see all."
           ) : (
             <>
-              No session in the last seven days. Run <code>baton hooks install</code> in a project, and start your agent there.
+              No session in this time. Run <code>baton hooks install</code> in a project, and start your agent there.
             </>
           )}
         </div>
@@ -87,9 +74,9 @@ function SessionCard({ session }: { session: Session }) {
             <IconPlayerPlay size={16} aria-hidden /> Live
           </span>
         ) : (
-          <time className="muted" dateTime={session.last_at} title={moment(session.last_at)}>
-            {relative(session.last_at)}
-          </time>
+          <span className="muted">
+            <Time at={session.last_at} />
+          </span>
         )}
       </Group>
       <Text size="sm" c="dimmed" className="cut">

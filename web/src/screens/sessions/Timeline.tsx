@@ -108,5 +108,5 @@ function what(item: TimelineItem): ReactNode {
 
 function asks(job: NonNullable<TimelineItem["job"]>): string {
   const request = job.detail.request as { title?: string; tool_name?: string } | undefined;
-  return request ? `asks for ${request.title || request.tool_name || "leave"}` : `is told ${String(job.detail.answer ?? "")}`;
+  return request ? `asks for ${request.title || request.tool_name || "permission"}` : `gets the answer ${String(job.detail.answer ?? "")}`;
 }

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body, type Schemas } from "../../api/client";
 import { POLL_MS } from "../../api/queries";
+import { resolved } from "../../parts/time";
 import type { SessionFilters } from "./routes";
 
 export type Session = Schemas["SessionModel"];
@@ -10,7 +11,7 @@ export type TimelineItem = Schemas["TimelineItemModel"];
 export const sessionsQuery = (filters: SessionFilters) =>
   infiniteQueryOptions({
     queryKey: ["sessions", filters],
-    queryFn: ({ pageParam }) => body(api.GET("/sessions", { params: { query: { ...(filters as object), limit: 30, cursor: pageParam } } })),
+    queryFn: ({ pageParam }) => body(api.GET("/sessions", { params: { query: { ...(resolved(filters) as object), limit: 30, cursor: pageParam } } })),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor || undefined,
     placeholderData: keepPreviousData,

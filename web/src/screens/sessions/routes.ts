@@ -7,6 +7,8 @@ export interface SessionFilters {
   user?: string;
   project?: string;
   client?: string;
+  since?: string;
+  until?: string;
 }
 
 export const TABS = ["timeline", "agents"] as const;
@@ -25,7 +27,7 @@ export const sessionsRoute = createRoute({
   component: lazyRouteComponent(() => import("./Sessions"), "Sessions"),
   validateSearch: (given: Record<string, unknown>): SessionFilters => ({
     ...(given.live ? { live: true } : {}),
-    ...texts(["q", "user", "project", "client"], given),
+    ...texts(["q", "user", "project", "client", "since", "until"], given),
   }),
 });
 

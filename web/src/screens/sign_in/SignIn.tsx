@@ -62,7 +62,7 @@ export function SignIn() {
         <Stack>
           <PasswordInput
             label="Or with your token"
-            description="A token of a person, not one of hooks."
+            description="A person's token, not a hook token."
             value={token}
             onChange={(event) => setToken(event.currentTarget.value)}
             autoComplete="off"

@@ -42,7 +42,7 @@ export function Answer({
           <NativeSelect label={label} data={options} value={revision} onChange={(event) => choose(event.currentTarget.value)} style={{ minWidth: 0 }} />
           {close && (
             <Button variant="default" size="xs" onClick={close}>
-              Take away
+              Remove
             </Button>
           )}
         </Group>
@@ -61,7 +61,7 @@ export function Answer({
             <RuleTraces rules={rules} all={all} />
             <Group>
               <Button size="xs" variant="default" aria-expanded={all} onClick={() => setAll(!all)}>
-                {all ? "Only those that matched" : "Why not the others"}
+                {all ? "Only matching rules" : "All rules"}
               </Button>
             </Group>
           </>

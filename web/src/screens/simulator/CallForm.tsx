@@ -27,7 +27,7 @@ export function CallForm({ asked, ask, others }: { asked: Simulation; ask: (call
   return (
     <form onSubmit={submit} aria-label="The call" className="panel">
       <Stack gap="sm">
-        <Textarea label="Command" description="For tools that run a shell line" classNames={{ input: "mono" }} autosize minRows={2} maxRows={12} {...field("command")} />
+        <Textarea label="Command" description="For shell tools" classNames={{ input: "mono" }} autosize minRows={2} maxRows={12} {...field("command")} />
         <Group gap="sm" align="end">
           <TextInput label="Tool" required w={160} {...field("tool")} />
           <TextInput label="Other input, as JSON" placeholder='{"file_path": "src/a.py"}' classNames={{ input: "mono" }} style={{ flex: 1, minWidth: 220 }} {...field("input")} />

@@ -30,11 +30,11 @@ export function Simulator() {
         <Title order={1}>Simulator</Title>
         {asked.from && (
           <Link to="/decisions" search={{ id: asked.from }}>
-            The decision that it comes from
+            The original decision
           </Link>
         )}
       </Group>
-      <p className="muted note">Nothing is recorded, and no agent is told.</p>
+      <p className="muted note">Nothing is recorded or sent to an agent.</p>
       <CallForm key={asked.from ?? ""} asked={asked} ask={merge} others={Boolean(me.data?.rights["policies.replay"])} />
       <div className={b === undefined ? "" : "beside"}>
         <Answer asked={asked} revision={left === "now" ? "" : left} choose={(revision) => merge({ a: revision || "now" })} label="Asked" />
@@ -44,14 +44,14 @@ export function Simulator() {
             revision={b === "now" ? "" : b}
             choose={(revision) => merge({ b: revision || "now" })}
             close={() => merge({ b: undefined })}
-            label="Beside it"
+            label="Comparison"
           />
         )}
       </div>
       {b === undefined && (
         <Group>
           <Button variant="default" leftSection={<IconColumns size={16} aria-hidden />} onClick={() => merge({ b: "now" })}>
-            Ask another revision beside it
+            Compare with another revision
           </Button>
         </Group>
       )}

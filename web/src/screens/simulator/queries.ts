@@ -25,7 +25,7 @@ export function callOf(one: Decision): Simulation {
     tool: one.tool ?? "",
     command: one.command ?? undefined,
     input: one.command || one.paths.length === 0 ? undefined : JSON.stringify({ file_path: one.paths[0] }),
-    level: one.mode_enabled ? one.mode_level : "off",
+    level: one.mode_enabled ? (one.mode_level ?? "off") : "off",
     project: one.project ?? undefined,
   };
 }

@@ -37,7 +37,7 @@ export function Waiting() {
     { press: "a", label: "Allow the focused question", run: () => give(focused(), true) },
     {
       press: "d",
-      label: "Deny it, with a word",
+      label: "Deny it with a message",
       run: () => {
         const one = focused();
         if (one?.kind === "job") give(one, false);
@@ -63,7 +63,7 @@ export function Waiting() {
         ))}
       </div>
       {answer.error && (
-        <Alert color="red" variant="outline" role="alert" title="The answer was not taken">
+        <Alert color="red" variant="outline" role="alert" title="The answer was not accepted">
           {answer.error.message}
         </Alert>
       )}
@@ -90,8 +90,8 @@ export function Waiting() {
       )}
       {found.isSuccess && chosen.length === 0 && (
         <Text>
-          {id ? "This question does not wait any more." : "Nothing waits for you."}{" "}
-          <span className="muted">Delegated agents ask here before they do what no rule allows.</span>
+          {id ? "This question is closed." : "Nothing waits for you."}{" "}
+          <span className="muted">Agents ask here before an action without an allowing rule.</span>
         </Text>
       )}
     </Stack>

@@ -1,1 +1,0 @@
-import{a as e,n as t,t as n}from"./jsx-runtime-Wy9s6hX0.js";var r=e(t(),1);function i(e){let t=(0,r.createContext)(null);return[t,()=>{let n=(0,r.use)(t);if(n===null)throw Error(e);return n}]}n();var a=(0,r.createContext)({dir:`ltr`,toggleDirection:()=>{},setDirection:()=>{}});function o(){return(0,r.use)(a)}export{i as n,o as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./createReactComponent-D2gEoreU.js";var t=e(`outline`,`circle-x`,`CircleX`,[[`path`,{d:`M3 12a9 9 0 1 0 18 0a9 9 0 1 0 -18 0`,key:`svg-0`}],[`path`,{d:`M10 10l4 4m0 -4l-4 4`,key:`svg-1`}]]);export{t};

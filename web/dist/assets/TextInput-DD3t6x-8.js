@@ -1,1 +1,0 @@
-import{a as e,d as t}from"./CloseButton-C_Dl0SrU.js";import{t as n}from"./InputBase-DrnoK-uW.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r(),a=e(e=>{let r=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(n,{component:`input`,...r,__staticSelector:`TextInput`})});a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

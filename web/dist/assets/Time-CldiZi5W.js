@@ -1,0 +1,1 @@
+import{c as e,l as t,p as n}from"./time-BDItX9Z2.js";import{n as r}from"./jsx-runtime-BeBGQUQX.js";var i=({at:i})=>r(`time`,{dateTime:i,title:`${e(i)}, ${t(i)}`,style:{whiteSpace:`nowrap`},children:n(i)});export{i as t};

@@ -1,0 +1,1 @@
+var e=`baton-views`;function t(){return JSON.parse(localStorage.getItem(e)??`[]`)}function n(t){return localStorage.setItem(e,JSON.stringify(t)),t}export{t as n,n as t};
