@@ -6,19 +6,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q
+# Run one step of the installation and print its name and seconds.
+timed = @printf '%-12s ' '$(1)' && from=$$(date +%s) && $(2) && echo "$$(($$(date +%s) - from)) s"
 .DEFAULT_GOAL := help
 # Two more than there are cores: a test often waits for its server.
 WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --max-worker-restart=0
-.PHONY: help serve test test-all stress lint types policies openapi clients web check attacks judge bench delegation soak e2e image audit operations mutants lock wheel screenshots clean
+.PHONY: help serve test test-all stress lint types policies openapi clients web check attacks judge bench soak e2e image audit operations mutants lock wheel release screenshots clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/.runtime: requirements/runtime.txt requirements/tools.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --require-hashes -r requirements/runtime.txt -r requirements/tools.txt
-	$(PIP) install --no-deps --no-build-isolation -e .
+	$(call timed,environment,$(PYTHON) -m venv $(VENV))
+	$(call timed,packages,$(PIP) install --require-hashes -r requirements/runtime.txt -r requirements/tools.txt)
+	$(call timed,baton,$(PIP) install --no-deps --no-build-isolation -e .)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.runtime requirements/test.txt
@@ -44,23 +46,25 @@ $(VENV)/.model: $(VENV)/.test requirements/model.txt
 	@touch $@
 
 serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override)
+	@echo 'start        $(BIN)/baton serve'
 	@exec $(BIN)/baton serve
 
 test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the tests, but for those that need minutes (OPTIONS are pytest's)
 	$(PYTEST) $(OPTIONS)
 
 test-all: $(VENV)/.test $(VENV)/.browser $(VENV)/.clients $(VENV)/.model ## Run every test, the slow ones as well, in a random order (SEED repeats one)
-	$(PYTEST) -m 'not e2e' --hypothesis-profile=thorough --shuffle $(or $(SEED),$(shell date +%s)) --second-chance
+	$(PYTEST) -m 'not e2e' --hypothesis-profile=thorough --second-chance -p randomly --randomly-dont-reset-seed --randomly-seed=$(or $(SEED),$(shell date +%s))
 
 stress: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run `make test` ten times beside three busy loops and with SIGINT ignored (RUNS=10)
 	tests/support/stress.sh $(or $(RUNS),10)
 
-lint: $(VENV)/.test ## Check style, shell scripts and layers
+lint: $(VENV)/.test ## Check style, shell scripts, layers and prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/shellcheck hooks/*.sh tests/support/*.sh .ci/run
 	$(BIN)/lint-imports
 	$(BIN)/hadolint Dockerfile
+	$(BIN)/python .ci/prose.py
 
 types: $(VENV)/.browser ## Check types
 	$(BIN)/mypy
@@ -87,19 +91,14 @@ web: $(VENV)/.runtime ## Test the console and build it anew into web/dist, which
 attacks: $(VENV)/.test ## Try every known attack on a real server; print what was blocked, asked, masked, refused or allowed, by class
 	$(BIN)/python -m tests.attacks.run
 
-judge: $(VENV)/.test ## Judge the labelled corpora and thousands of dressed commands; print what was right, missed or nagged about
+judge: $(VENV)/.test ## Judge the rows of tests/lines and thousands of dressed commands; print what was wrong or missed
 	$(BIN)/python -m tests.judge.run
 
-bench: $(VENV)/.test ## Measure the engine, /pre-tool-use, /route and the command line next to their floor and peers, and hostile requests
+bench: $(VENV)/.test ## Measure the engine, /pre-tool-use, /route, the hooks and the command line next to their floor and peers
 	$(BIN)/python -m bench.engine
 	$(BIN)/python -m bench.pre_tool_use
 	$(BIN)/python -m bench.route
-	$(BIN)/python -m bench.cli
 	$(BIN)/python -m bench.hook
-	$(BIN)/python -m bench.hostile
-
-delegation: $(VENV)/.test ## Measure delegated events, chunks, cancels and idle runners
-	$(BIN)/python -m bench.delegation
 
 soak: $(VENV)/.test ## Break everything under load for about ten minutes, and try the API with 20,000 odd requests
 	$(BIN)/python -m bench.soak
@@ -121,7 +120,7 @@ screenshots: $(VENV)/.browser ## Take the console's pictures for the README, of 
 
 operations: $(VENV)/.runtime ## Write docs/clients.md and the settings in docs/operations.md anew
 	$(BIN)/python -m baton.serve.settings_doc
-	$(BIN)/python -m baton.shared.client_abilities
+	$(BIN)/python -m baton.clients.document
 
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(COMPILE) --extra server --group build pyproject.toml -o requirements/runtime.txt
@@ -137,6 +136,9 @@ lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 
 wheel: $(VENV)/.test ## Build the wheel that developers install, in dist/
 	$(BIN)/python -m hatchling build -t wheel
+
+release: $(VENV)/.test ## Build the wheel, its SBOM and its section of CHANGELOG.md, in dist/, reproducibly
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python .ci/release.py dist
 
 clean: ## Remove the environment and the caches
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

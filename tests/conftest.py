@@ -15,27 +15,24 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from baton.engine.policy.load import PolicySet
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.redis.bundled import Valkey
 from baton.kernel.redis.client import Redis
 from baton.operate import migrate
+from baton.rules.policy.load import PolicySet
 from tests.support import shipped as shipped_policies
 from tests.support.databases import empty_postgres, fresh_file, opened
 from tests.support.postgres import TEMPLATE, Postgres, shared, stop_shared
 from tests.support.run_folder import VARIABLE, alone_in_the_run, run_folder
 
 _PATIENT = settings(  # neither a slow machine nor luck fails the suite
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 settings.register_profile("baton", _PATIENT, max_examples=10)
 settings.register_profile("thorough", _PATIENT, max_examples=500)  # `make test-all` asks for it
 settings.load_profile("baton")
 pytest_plugins = [
-    "tests.support.shuffle",
     "tests.support.second_chance",
     "tests.support.brief_reports",
     "tests.support.watch",
@@ -125,6 +122,16 @@ def postgres() -> Postgres:
     """Return the Postgres of the run, which whoever needs it first starts."""
     with alone_in_the_run("postgres") as folder:
         return shared(folder)
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """Yield a Postgres for one test, which breaks it."""
+    with tempfile.TemporaryDirectory(prefix="baton-") as folder:
+        Path(folder).chmod(0o755)  # root starts it as another user
+        server = Postgres(Path(folder)).make()
+        yield server
+        server.stop()
 
 
 @pytest.fixture(scope="session")

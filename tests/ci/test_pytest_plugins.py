@@ -53,7 +53,7 @@ def run(tmp_path):
         file = tmp_path / folder / "test_it.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(source)
-        plugins = [f"-ptests.support.{name}" for name in ("brief_reports", "matrices", "second_chance", "shuffle")]
+        plugins = [f"-ptests.support.{name}" for name in ("brief_reports", "matrices", "second_chance")]
         command = [
             sys.executable,
             "-m",
@@ -68,14 +68,19 @@ def run(tmp_path):
             file,
         ]
         return subprocess.run(
-            [*map(str, command), "-pno:schemathesis"], cwd=ROOT, capture_output=True, text=True, check=False
+            [*map(str, command[:3]), "-pno:schemathesis", "-pno:randomly", *map(str, command[3:])],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     return run
 
 
-def test_a_system_test_that_passes_the_second_time_is_named(run):
-    found = run("system", PASSES_THE_SECOND_TIME, "--second-chance")
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_system_test_that_passes_the_second_time_is_named(run, workers):
+    found = run("system", PASSES_THE_SECOND_TIME, "--second-chance", *workers)
     assert found.returncode == 0, found.stdout
     assert "FLAKY: system/test_it.py::test_of_a_race" in found.stdout
     assert "assert 'x' == 'xx'" in found.stdout, "why it failed is shown"
@@ -96,11 +101,12 @@ def test_a_system_test_that_fails_twice_fails(run):
 
 def test_a_seed_repeats_a_random_order(run):
     def order(*options):
-        return [line for line in run("engine", NUMBERED, *options).stdout.splitlines() if "ran" in line]
+        return re.findall(r"ran (\d+)", run("engine", NUMBERED, *options).stdout)
 
-    assert order("--shuffle", "1") == order("--shuffle", "1")
-    assert sorted(order("--shuffle", "1")) == sorted(order())
-    assert order("--shuffle", "1") != order()
+    seeded = ("-prandomly", "--randomly-seed=1")
+    assert order(*seeded) == order(*seeded)
+    assert sorted(order(*seeded)) == sorted(order())
+    assert order(*seeded) != order()
 
 
 def test_of_a_matrix_one_case_in_some_is_not_slow(run):

@@ -1,4 +1,4 @@
-"""What a person has who types `baton …`."""
+"""The environment of a person typing `baton …`."""
 
 import os
 from itertools import count

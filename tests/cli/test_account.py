@@ -1,8 +1,8 @@
-"""What a job's card says of its times, costs, runner and attempts, and what a reader of its events is told."""
+"""A job's card: times, costs, runner, attempts; and the messages to a reader of its events."""
 
 import pytest
 
-from baton.cli.jobs import account
+from baton.cli.jobs import arguments
 from baton.cli.jobs.job_card import Card
 from baton.mcp.client import standing
 
@@ -25,14 +25,14 @@ JOB = {
 
 
 def test_a_card_has_times_runner_costs_and_tells_attempts_apart():
-    times, runner, usage, first, second = account.lines(JOB)
+    times, runner, usage, first, second = arguments.lines(JOB)
     assert times.startswith("created 2026-05-04 ")
     assert times.endswith("took 2 min 1 s")
     assert (runner, usage) == ("runner laptop of ada", "100 tokens in (60 from the cache), 5 out, 0.2500 USD, 7 events")
     assert first.startswith("attempt 1 on laptop: failed (runner_lost), began ")
     assert "took 9 s, 100 tokens in (60 from the cache), 5 out, 0.2500 USD" in first
     assert second == "attempt 2 on desk: under way, 1 tokens in, 2 out"
-    assert len(account.lines(JOB | {"attempts": JOB["attempts"][:1]})) == 3
+    assert len(arguments.lines(JOB | {"attempts": JOB["attempts"][:1]})) == 3
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_card_has_times_runner_costs_and_tells_attempts_apart():
     ],
 )
 def test_how_a_job_stands_is_said_in_lists_and_to_agents(more, said):
-    assert account.standing(JOB | more) == said
+    assert arguments.standing(JOB | more) == said
     if "cancel_requested" not in more:
         assert said.startswith(standing(JOB | more))
 

@@ -76,6 +76,23 @@ def test_a_payload_is_explained_without_being_recorded(server, baton):
     assert as_json["decision"] == "allow"
 
 
+TYPED = [
+    (("rm -rf ~",), "block", "rule guardrails/"),
+    (("git status",), "allow", "runs git status"),
+    (("--tool", "Edit", "src/a.py"), "allow", "no rule matched"),
+    (("--tool", "WebFetch", "https://example.org/"), "allow", "no rule matched"),
+    (("--tool", "Write", '{"file_path": "a.py", "content": "x"}'), "allow", "no rule matched"),
+]
+
+
+@pytest.mark.parametrize(("words", "decision", "said"), TYPED)
+def test_a_typed_call_is_explained_without_json(baton, words, decision, said):
+    shown = baton("explain", *words)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith(f"{decision} (")
+    assert said in shown.stdout
+
+
 def test_a_recorded_decision_is_explained(server, baton, user):
     with server.client(**{"Baton-User": user}) as http:
         made = http.post("/pre-tool-use", json=EDIT | {"session_id": "c3"}).json()["decision_id"]
@@ -83,13 +100,31 @@ def test_a_recorded_decision_is_explained(server, baton, user):
     _, *listed = baton("decisions", "--session", "c3").stdout.splitlines()
     assert len(listed) == 1
     assert (made in listed[0], "Edit a.py" in listed[0]) == (True, True)
-    assert json.loads(baton("decisions", "--rule", "no/rule", "--json").stdout) == []
+    assert json.loads(baton("decisions", "--rule", "guardrails/fork-bomb", "--json").stdout) == []
     shown = baton("explain", made)
     assert shown.returncode == 0, shown.stderr
     assert "Edit a.py" in shown.stdout
     assert baton("explain", made, BATON_USER="bob").returncode == 1
     assert "guardrails/fork-bomb (deny): " in baton("explain", made, "--all").stdout
     assert "guardrails/fork-bomb" not in shown.stdout
+
+
+def test_decisions_are_filtered_by_time_and_person_and_exported(server, baton, user):
+    with server.client(**{"Baton-User": user, "Baton-Project": "acme/export"}) as http:
+        made = http.post("/pre-tool-use", json=EDIT | {"session_id": "c-export"}).json()["decision_id"]
+        until(lambda: http.get(f"/decisions/{made}").status_code == 200)
+    own = ("--session", "c-export")
+    for more in [("--since", "1h"), ("--project", "acme/export"), ("--user", user), ("--all",)]:
+        assert made in baton("decisions", *own, *more).stdout, more
+    for more in [("--until", "1h"), ("--project", "acme/other"), ("--user", "bob")]:
+        assert made not in baton("decisions", *own, *more).stdout, more
+    assert made in baton("decisions", *own, BATON_USER="bob").stdout
+    assert made not in baton("decisions", *own, "--mine", BATON_USER="bob").stdout
+    assert json.loads(baton("decisions", "export", *own, "--since", "7d").stdout)["id"] == made
+    header, row = baton("decisions", "export", *own, "--format", "csv").stdout.splitlines()
+    assert "id" in header.split(",")
+    assert made in row
+    assert baton("decisions", "export", *own, "--follow").returncode == 2
 
 
 def test_a_rule_is_made_of_a_recorded_decision(server, baton, user):
@@ -105,7 +140,7 @@ def test_a_rule_is_made_of_a_recorded_decision(server, baton, user):
     assert baton("policy", "test", "--from", "none").returncode == 1
 
 
-BAD_EXPLAIN = [("", "no payload|not JSON"), ("{", "not JSON"), ("[]", "must be a JSON object"), ("{}", "tool_name")]
+BAD_EXPLAIN = [("", "no call|not JSON"), ("{", "not JSON"), ("[]", "must be a JSON object"), ("{}", "tool_name")]
 
 
 @pytest.mark.parametrize(("stdin", "said"), BAD_EXPLAIN)
@@ -210,4 +245,4 @@ def test_sessions_with_changed_hook_files_are_no_missing_part(answering_status, 
     changes["degraded"] = {"installation": 3}
     said = baton("status", BATON_URL=url).stdout
     assert "  decided without: nothing was missing\n" in said
-    assert "3 sessions started with hook files that differ from what was installed" in said
+    assert "3 sessions started with hook files other than the installed ones" in said

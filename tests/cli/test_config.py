@@ -69,7 +69,7 @@ def test_saving_keeps_other_lines_and_lets_nobody_else_read(env):
 
 @pytest.mark.parametrize("value", ["a\nBATON_URL=http://evil", "a\r", "a\0"])
 def test_a_value_cannot_become_two_lines(env, value):
-    with pytest.raises(ValueError, match="`BATON_USER` holds a line break"):
+    with pytest.raises(ValueError, match="`BATON_USER` contains a line break"):
         save({"BATON_USER": value}, env)
     assert not config_path(env).exists()
 

@@ -26,16 +26,15 @@ def baton(*arguments, agent="", **env):
 def test_a_schema_is_checked_upgraded_and_taken_back(url, tmp_path):
     before = baton("check", BATON_DATABASE_URL=url)
     assert before.returncode == 1
-    assert "0001: " in before.stdout
+    assert "0032: " in before.stdout
     assert not (tmp_path / "empty.db").exists(), "a check creates nothing"
     assert baton("upgrade", BATON_DATABASE_URL=url).returncode == 0
     assert baton("check", BATON_DATABASE_URL=url).returncode == 0
-    assert baton("downgrade", "0001", BATON_DATABASE_URL=url).returncode == 2, "not without --yes"
-    assert baton("downgrade", "0001", "--yes", BATON_DATABASE_URL=url).returncode == 0
+    assert baton("downgrade", "base", BATON_DATABASE_URL=url).returncode == 2, "not without --yes"
+    assert baton("downgrade", "base", "--yes", BATON_DATABASE_URL=url).returncode == 0
     behind = baton("check", BATON_DATABASE_URL=url)
     assert behind.returncode == 1
-    assert "0002: " in behind.stdout
-    assert "0001: " not in behind.stdout
+    assert "0032: " in behind.stdout
 
 
 def test_a_lost_admin_token_is_replaced_on_the_machine(sqlite_url):
@@ -55,7 +54,7 @@ def test_an_agent_makes_itself_no_token(sqlite_url):
 @pytest.mark.parametrize(
     ("arguments", "env", "code", "words"),
     [
-        (("downgrade", "0815", "--yes"), {}, 1, "known revisions: `0001`"),
+        (("downgrade", "0815", "--yes"), {}, 1, "known revisions: `0032`"),
         (("check",), {"BATON_DATABASE_URL": "mysql://x/y"}, 1, "unknown database `mysql`"),
         (("check",), {"BATON_DATABASE_URL": "postgresql://u:s3cretpass@127.0.0.1:1/x"}, 1, "baton: "),
         (("admin-token",), {}, 1, "`baton db check`"),

@@ -1,4 +1,4 @@
-"""What `--follow` shows of a job until its end, and what ends it."""
+"""`--follow`: its output until a job's end, and the ways to end it."""
 
 import os
 import signal
@@ -96,7 +96,7 @@ def test_a_follower_gives_up_a_server_that_stays_away_with_a_status_of_its_own(m
     away = Away(monkeypatch, ApiError("no server answers"))
     assert follow(away, "job_1") == 75
     assert 600 < away.now < 620
-    assert "The job goes on; follow it again with: baton jobs show job_1 --follow" in capsys.readouterr().err
+    assert "The job continues; follow it again with: baton jobs show job_1 --follow" in capsys.readouterr().err
 
 
 def test_a_refusal_ends_the_following_at_once(monkeypatch):
@@ -152,10 +152,10 @@ def test_the_card_sets_the_agent_apart_from_the_orchestrator(capsys):
         "│ one",
         "│ two",
         "│ ",
-        "│ thr [2Jee ",
-        "│ * edit\ta.py ",
+        "│ thr\\u001b[2Jee\\u0007",
+        "│ * edit\ta.py\\u009b",
         "│ ? asks for permission: Bash {'command': 'ls'}",
-        "│   baton jobs permissions job_1 --allow perm_1",
+        "│   baton approve perm_1",
         "│   deny (by timeout): late",
         "└",
         "failed: gone (runner_lost)",

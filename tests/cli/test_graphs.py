@@ -1,4 +1,4 @@
-"""`baton spawn` and `baton graph` against a real server."""
+"""`baton spawn` and `baton jobs graph` against a real server."""
 
 import json
 
@@ -18,7 +18,7 @@ CREW = ("--roster", "stravinsky")
 @pytest.fixture
 def graph(baton):
     def make(*options):
-        words = ("graph", "create", "-", "--session", "c1", "--window", "600000", "--json", *CREW, *options)
+        words = ("jobs", "graph", "create", "-", "--session", "c1", "--window", "600000", "--json", *CREW, *options)
         return json.loads(baton(*words, stdin=json.dumps(TASKS)))["id"]
 
     return make
@@ -38,7 +38,7 @@ def test_a_plan_is_printed_readably(baton):
 def test_what_is_refused_is_said_and_a_stranger_is_noted(baton):
     assert "cannot spawn worker `explore`" in baton("spawn", "explore", "x", "--by", "dewey", *CREW, refused=True)
     assert "(missing_metadata)" in baton("spawn", "explore", "x", "--by", "stravinsky", *CREW, refused=True)
-    assert "note: `me` stands in no roster" in baton("spawn", "explore", "x", "--by", "me", *CREW)
+    assert "note: `me` is in none of the rosters" in baton("spawn", "explore", "x", "--by", "me", *CREW)
 
 
 def test_what_runs_names_its_job(baton, alice):
@@ -50,40 +50,44 @@ def test_what_runs_names_its_job(baton, alice):
 
 def test_a_graph_goes_from_wave_to_wave(baton, graph):
     made = graph()
-    assert "No graphs." not in baton("graph", "list", "--session", "c1")
-    said = baton("graph", "show", made)
+    assert "No graphs." not in baton("jobs", "graph", "list", "--session", "c1")
+    said = baton("jobs", "graph", "show", made)
     for part in (
         "strict, barrier wave, window 600000 ms, then refuse",
         "wave 2",
         "build  frontend after find, read  blocked",
     ):
         assert part in said
-    assert "waits for `find`, `read`" in baton("graph", "spawn", made, "build", *LEAD, refused=True)
-    started = baton("graph", "spawn", made, *LEAD)
+    assert "waits for `find`, `read`" in baton("jobs", "graph", "spawn", made, "build", *LEAD, refused=True)
+    started = baton("jobs", "graph", "spawn", made, *LEAD)
     assert "task find: explore" in started
     assert "task read: dewey" in started
-    assert "no task of task graph" in baton("graph", "spawn", made, *LEAD, refused=True)
-    assert "find  explore  completed: found 3" in baton("graph", "complete", made, "find", "--detail", "found 3")
-    assert "build  frontend after find, read  skipped: `read` failed" in baton("graph", "fail", made, "read")
-    report = baton("graph", "report", made)
+    assert "no task of task graph" in baton("jobs", "graph", "spawn", made, *LEAD, refused=True)
+    assert "find  explore  completed: found 3" in baton(
+        "jobs", "graph", "complete", made, "find", "--detail", "found 3"
+    )
+    assert "build  frontend after find, read  skipped: `read` failed" in baton("jobs", "graph", "fail", made, "read")
+    report = baton("jobs", "graph", "report", made)
     assert "wave 1  2 of 2 started, spread 0 ms" in report
     assert "wave 2  0 of 1 started, not started" in report
-    assert made in baton("graph", "report", "--session", "c1")
+    assert made in baton("jobs", "graph", "report", "--session", "c1")
     assert "wrong_wave, refused: task `build` of wave 2 waits for `find`, `read`" in report
-    assert json.loads(baton("graph", "report", made, "--json"))["violations"] == {"wrong_wave": 1}
+    assert json.loads(baton("jobs", "graph", "report", made, "--json"))["violations"] == {"wrong_wave": 1}
 
 
 def test_a_graph_is_made_of_a_file_and_says_what_is_wrong_with_it(baton, tmp_path):
     file = tmp_path / "tasks.json"
     file.write_text(json.dumps({"tasks": TASKS}))
-    said = baton("graph", "create", str(file), "--session", "c2", *CREW, "--guidance", "--ready", "--auto-spawn")
+    said = baton(
+        "jobs", "graph", "create", str(file), "--session", "c2", *CREW, "--guidance", "--ready", "--auto-spawn"
+    )
     assert "guidance, barrier ready, window 500 ms, then auto_spawn, plan" in said
     file.write_text(json.dumps({"a": {"agent_type": "explore", "depends_on": ["a"]}}))
-    assert "names `a` itself" in baton("graph", "create", str(file), "--session", "c2", *CREW, refused=True)
-    assert "cannot be read as JSON" in baton("graph", "create", "none.json", "--session", "c2", refused=True)
-    assert "name a graph, or a session" in baton("graph", "report", refused=True)
+    assert "names `a` itself" in baton("jobs", "graph", "create", str(file), "--session", "c2", *CREW, refused=True)
+    assert "cannot be read as JSON" in baton("jobs", "graph", "create", "none.json", "--session", "c2", refused=True)
+    assert "name a graph, or a session" in baton("jobs", "graph", "report", refused=True)
 
 
 def test_a_wave_is_opened_again_only_when_it_is_closed(baton, graph):
     made = graph()
-    assert "has not been opened yet" in baton("graph", "reopen", made, "1", refused=True)
+    assert "has not been opened yet" in baton("jobs", "graph", "reopen", made, "1", refused=True)

@@ -1,11 +1,11 @@
-"""`baton hooks install` and `uninstall` on the settings files that people have."""
+"""`baton hooks install` and `uninstall` on realistic settings files."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from baton.cli.hooks.entries import BACKGROUND, EVENTS, TIMEOUTS, is_ours
+from baton.cli.hooks.entries import BACKGROUND, EVENTS, is_ours, seconds_of
 from baton.cli.hooks.files import shim_word
 from tests.support.person import entry
 
@@ -66,7 +66,7 @@ def test_without_a_settings_file_one_is_made_and_taken_away_again(person):
 
 
 UNCLEAR: dict[str, tuple[str | bytes, str]] = {
-    "comment": ('{\n  // mine\n  "model": "opus"\n}', "settings.json:2: it is not valid JSON"),
+    "comment": ('{\n  # mine\n  "model": "opus"\n}', "settings.json:2: it is not valid JSON"),
     "trailing comma": ('{"a": 1,}', "settings.json:1: it is not valid JSON"),
     "cut off": ('{"hooks": {', "settings.json:1: it is not valid JSON"),
     "list": ("[]", "settings.json:1: it is not an object"),
@@ -173,15 +173,16 @@ def test_each_client_and_scope_has_its_file(person, monkeypatch, client, scope, 
     hooks = person.hooks(file)
     assert list(hooks) == list(EVENTS[client])
     missing = entry(hooks, "SessionStart")["command"].partition("; else ")[2].removesuffix("; fi")
+    shim, config = shim_word(scope), f" {person.home / '.config/baton/config'}" if scope == "user" else ""
     for event in hooks:
         assert entry(hooks, event) == {
             "type": "command",
-            "command": f"if test -f {shim_word()}; then sh {shim_word()} {client} {event}; else {missing}; fi"
+            "command": f"if test -f {shim}; then /bin/sh {shim} {client} {event}{config}; else {missing}; fi"
             if event == "SessionStart"
-            else f"test ! -f {shim_word()} || sh {shim_word()} {client} {event}",
-            "timeout": TIMEOUTS[event],
+            else f"test ! -f {shim} || /bin/sh {shim} {client} {event}{config}",
+            "timeout": seconds_of(event),
         } | ({"async": True} if client == "claude-code" and event in BACKGROUND else {})
-    assert str(person.home) not in file.read_text()
+    assert (str(person.home) in file.read_text()) is (scope == "user")
     person.does("uninstall", "--client", "codex" if client == "claude-code" else "claude-code")
     assert file.exists()
     person.does("uninstall", "--client", client, "--scope", scope)

@@ -1,4 +1,4 @@
-"""`baton hooks` in the clients beside Claude Code and Codex: one table of their files, and what holds of each of them."""
+"""`baton hooks` in the clients besides Claude Code and Codex: their files in one table, and common properties."""
 
 import json
 import shutil
@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from baton.cli.hooks.entries import EVENTS, TIMEOUTS
+from baton.cli.hooks.entries import EVENTS, seconds_of
 from baton.cli.hooks.files import shim_word
-from baton.cli.hooks.flat_settings import NATIVE
-from baton.cli.hooks.own_file import COPILOT_EVENTS
-from baton.shared.client_abilities import abilities_of
+from baton.clients.registry import SPECS
 
 OF_COPILOT = '{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "mine.sh"}]}}'
 OF_CURSOR = '{\n  "version": 1,\n  "hooks": {"preToolUse": [{"command": "mine.sh", "matcher": "Shell"}]}\n}\n'
 GROUPED = '{\n  "a": 1,\n  "hooks": {"Notification": [{"hooks": [{"type": "command", "command": "mine.sh"}]}]}\n}\n'
-SHARED = {"cursor": OF_CURSOR, "continue": GROUPED, "gemini": GROUPED, "qwen": GROUPED}
+SHARED = {"cursor": OF_CURSOR, "gemini": GROUPED, "qwen": GROUPED}
 """Clients whose hooks stand in a file of the person's own."""
 FILES = [
     ("copilot-cli", "user", "", "{home}/.copilot/hooks/baton.json"),
@@ -33,9 +31,6 @@ FILES = [
     ("qwen", "project", "", "{project}/.qwen/settings.json"),
     ("cursor", "user", "", "{home}/.cursor/hooks.json"),
     ("cursor", "project", "", "{project}/.cursor/hooks.json"),
-    ("continue", "user", "", "{home}/.continue/settings.json"),
-    ("continue", "user", "CONTINUE_GLOBAL_DIR", "{home}/other/settings.json"),
-    ("continue", "project", "", "{project}/.continue/settings.json"),
 ]
 
 
@@ -54,12 +49,12 @@ def test_its_file_is_written_once_and_taken_away_and_what_is_the_persons_stays(
     options = ("--client", client, "--scope", scope)
     made = person.does("install", *options)
     assert (made["path"], made["changed"]) == (str(file), True)
-    assert (abilities_of(client).version or "not proven") in made["proven"][0]
+    assert (SPECS[client].version or "not proven") in made["proven"][0]
     assert person.does("install", *options)["changed"] is False
     text = file.read_text()
     for event in EVENTS[client]:
-        assert f"sh {shim_word()} {client} {event}" in text.replace('\\"', '"')
-    assert str(person.home) not in text
+        assert f"/bin/sh {shim_word(scope)} {client} {event}" in text.replace('\\"', '"')
+    assert (str(person.home) in text) is (scope == "user")
     assert client not in SHARED or "mine.sh" in text
     for options_then, is_closed in (((), False), (("--fail-closed",), True)):
         person.does("install", *options, *options_then)
@@ -97,7 +92,7 @@ FOREIGN = [
     ("cursor", "{"),
     ("cursor", '{"hooks": 5}'),
     ("cursor", '{"hooks": {"preToolUse": {}}}'),
-    ("continue", '{"hooks": {"PreToolUse": {}}}'),
+    ("qwen", '{"hooks": {"PreToolUse": {}}}'),
 ]
 
 
@@ -116,14 +111,14 @@ def test_a_file_that_cannot_be_understood_or_is_anothers_is_left_alone(person, c
 def test_the_entries_of_copilot_and_cursor_have_their_own_forms(person):
     hooks = json.loads(Path(person.does("install", "--client", "copilot-cli")["path"]).read_text())["hooks"]
     for event in EVENTS["copilot-cli"]:
-        [entry] = hooks[COPILOT_EVENTS[event]]
-        assert (entry["type"], entry["timeoutSec"], "bash" in entry) == ("command", TIMEOUTS[event], True)
+        [entry] = hooks[SPECS["copilot-cli"].natives[event]]
+        assert (entry["type"], entry["timeoutSec"], "bash" in entry) == ("command", seconds_of(event), True)
     made = person.does("install", "--client", "cursor", "--fail-closed")
     held = json.loads(Path(made["path"]).read_text())
     assert held["version"] == 1
     for event in EVENTS["cursor"]:
-        [entry] = held["hooks"][NATIVE[event]]
-        assert entry["timeout"] == TIMEOUTS[event]
+        [entry] = held["hooks"][SPECS["cursor"].natives[event]]
+        assert entry["timeout"] == seconds_of(event)
         assert entry.get("failClosed", False) is (event in {"PreToolUse", "UserPromptSubmit"})
 
 

@@ -1,4 +1,4 @@
-"""What `baton hooks install` writes down of a machine, and what the shim makes of it at a session's start."""
+"""The manifest of a machine by `baton hooks install`, and its use by the shim at session start."""
 
 import json
 import os
@@ -22,11 +22,12 @@ def library(person):
 def measured(person, client="claude-code"):
     """What the installed shim would send."""
     hook = library(person).with_name(SHIM[1])
-    script = '. "$1"; read_settings SessionStart; measure "$3" "$2" "$1"; printf "%s %s" "$digests" "$manifest"'
+    script = '. "$1"; read_settings SessionStart "$4"; measure "$3" "$2" "$1"; printf "%s %s" "$digests" "$manifest"'
     env = {"PATH": os.environ["PATH"], "HOME": str(person.home)}
     ran = subprocess.run(
-        ["sh", "-c", script, "sh", library(person), hook, client], capture_output=True, text=True, env=env, check=True
-    )
+        ["sh", "-c", script, "sh", library(person), hook, client, person.home / ".config/baton/config"],
+        capture_output=True, text=True, env=env, check=True,
+    )  # fmt: skip
     return ran.stdout.split(" ")
 
 

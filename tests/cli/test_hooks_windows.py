@@ -1,4 +1,4 @@
-"""`baton hooks` and `baton hook` as on Windows: no module of POSIX alone, and lines that each client's shell can read."""
+"""`baton hooks` and `baton hook` on Windows: without POSIX modules, with lines readable by each client's shell."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from baton.cli.hooks.entries import EVENTS, is_ours, kind_of
-from baton.cli.hooks.shims import SHELLS, Shim, line, quote
+from baton.cli.hooks.shims import Shim, line, quote
 from tests.support.command_line import clean_environment
 from tests.support.samples import one_in
 
@@ -49,7 +49,7 @@ def test_hooks_are_installed_shown_and_removed_without_posix(client, env, tmp_pa
     made = on_windows("hooks", "install", "--client", client, "--json", env=env, cwd=tmp_path)
     assert made.returncode == 0, made.stderr.decode()
     text = Path(json.loads(made.stdout)["path"]).read_text()
-    assert f"baton hook {client} PreToolUse" in text
+    assert f"hook {client} PreToolUse" in text
     assert "baton-hook.sh" not in text
     told = json.loads(on_windows("hooks", "status", "--client", client, "--json", env=env, cwd=tmp_path).stdout)
     [found] = [one for one in told["settings"] if one["installed"]]
@@ -69,6 +69,7 @@ def test_the_hook_runs_without_posix(event, env, tmp_path):
 
 
 SPACED = "C:\\Users\\Ada Lovelace\\baton.exe"
+CONFIG = "C:\\Users\\Ada Lovelace\\config"
 PLAIN = "C:\\Tools\\baton.exe"
 QUOTED = [
     ("sh", SPACED, "'C:/Users/Ada Lovelace/baton.exe'"),
@@ -88,44 +89,38 @@ def test_a_path_is_quoted_for_the_shell_of_the_client(shell, path, quoted):
 
 
 LINES = {
-    "codex": f"& '{SPACED}' hook codex PreToolUse block",
-    "cursor": f"& '{SPACED}' hook cursor PreToolUse block",
-    "opencode": f'call "{SPACED}" hook opencode PreToolUse block',
-    "copilot-cli": f"& '{SPACED}' hook copilot-cli PreToolUse block",
+    "codex": f"& '{SPACED}' hook codex PreToolUse block 'C:\\Users\\Ada Lovelace\\config'",
+    "cursor": f"& '{SPACED}' hook cursor PreToolUse block 'C:\\Users\\Ada Lovelace\\config'",
+    "opencode": f'call "{SPACED}" hook opencode PreToolUse block "C:\\Users\\Ada Lovelace\\config"',
+    "copilot-cli": f"& '{SPACED}' hook copilot-cli PreToolUse block 'C:\\Users\\Ada Lovelace\\config'",
 }
 
 
 @pytest.mark.parametrize("client", LINES)
 def test_a_line_starts_the_program_in_the_shell_of_the_client(client):
-    shim = Shim(kind="python", path=SPACED, windows=True)
+    shim = Shim(path=SPACED, config=CONFIG, windows=True)
     made = line(shim, client, "PreToolUse", block=True, must=True, missing={})
     assert made == LINES[client]
     assert is_ours({"command": made})
     assert kind_of({"command": made}) == "python"
 
 
-@pytest.mark.parametrize("client", [*SHELLS, "claude-code"])
+@pytest.mark.parametrize("client", EVENTS)
 @pytest.mark.parametrize("event", ["SessionStart", "PreToolUse", "Stop"])
 def test_a_line_with_baton_on_the_search_path_has_nothing_to_quote(client, event):
-    made = line(
-        Shim(kind="python", windows=True), client, event, block=False, must=False, missing={"systemMessage": "m"}
-    )
+    made = line(Shim(windows=True), client, event, block=False, must=False, missing={"systemMessage": "m"})
     if client != "copilot-cli":  # which reads it with PowerShell, whatever else is there
         assert made == f"baton hook {client} {event}"
     assert not {"|", "%", "$", "`"} & set(made)
 
 
-def test_the_script_of_powershell_is_named_by_its_path():
-    shim = Shim(kind="powershell", path="C:\\Users\\Ada Lovelace\\baton-hook.ps1", windows=True)
-    made = line(shim, "codex", "Stop", block=False, must=False, missing={})
-    assert made == f"powershell -NoProfile -ExecutionPolicy Bypass -File '{shim.path}' codex Stop"
-    assert kind_of({"command": made}) == "powershell"
-
-
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-closed",), 2)])
-def test_on_posix_a_call_goes_on_or_is_refused_where_baton_is_missing(person, monkeypatch, options, code):
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+def test_on_posix_a_call_goes_on_or_is_refused_where_baton_is_missing(person, monkeypatch, options, code, tmp_path):
+    program = tmp_path / "baton"
+    program.symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     made = person.does("install", "--shim", "python", *options)
+    program.unlink()
     hooks = person.hooks(Path(made["path"]))
     for event, status, said in (("PreToolUse", code, b""), ("SessionStart", 0, b"not installed on this machine")):
         command = hooks[event][0]["hooks"][0]["command"]
@@ -134,21 +129,3 @@ def test_on_posix_a_call_goes_on_or_is_refused_where_baton_is_missing(person, mo
         assert ran.returncode == status
         if not options or event == "PreToolUse":
             assert said in ran.stdout
-
-
-def test_a_projects_entries_name_no_script_of_one_machine(env, tmp_path):
-    refused = on_windows("hooks", "install", "--shim", "powershell", "--scope", "project", env=env, cwd=tmp_path)
-    assert (refused.returncode, b"teammates do not have" in refused.stderr) == (1, True)
-
-
-def test_the_script_of_powershell_is_installed_on_windows(env, tmp_path):
-    made = on_windows("hooks", "install", "--shim", "powershell", "--json", env=env, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr.decode()
-    assert "baton-hook.ps1 claude-code PreToolUse" in Path(json.loads(made.stdout)["path"]).read_text()
-    told = json.loads(on_windows("hooks", "status", "--json", env=env, cwd=tmp_path).stdout)
-    assert (told["shim"]["kind"], told["shim"]["state"]) == ("powershell", "current")
-
-
-def test_the_script_of_powershell_is_installed_nowhere_else(person):
-    refused = person.types("install", "--shim", "powershell")
-    assert (refused.exit_code, "for Windows alone" in refused.stderr) == (1, True)

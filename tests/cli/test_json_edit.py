@@ -43,7 +43,8 @@ def test_drop(text, path, result):
     [
         ("", 1, "not valid JSON"),
         ("[]", 1, "not an object"),
-        ('{\n  // mine\n  "a": 1\n}', 2, "not valid JSON"),
+        ('{\n  # mine\n  "a": 1\n}', 2, "not valid JSON"),
+        ('{\n  "a": 1\n  /* open', 3, "not valid JSON"),
         ('{\n "a": 1,\n}', 3, "not valid JSON"),
         ('{"a": 1}\n{', 2, "not valid JSON"),
         ('{\n "a": {"b": 1,\n"b": 2}}', 3, "key `b` appears twice"),
@@ -59,3 +60,29 @@ def test_what_is_not_understood_is_refused_with_its_line(text, line, why):
 
 def test_a_value_has_a_line():
     assert line_of('{\n "a": [\n  1,\n  {"b": 2}]}', ["a", 1, "b"]) == 4
+
+
+COMMENTED = [
+    '{\n  // mine\n  "a": 1, /* y */\n  "b": [1, // one\n    2] // last\n  // end\n}\n',
+    "{ // only\n}",
+    '{\r\n  /* a,\r\n b */ "a": "// no /* comment */ \\" \\\\" // c\r\n}',
+    '{"a": 1 /* 1 */, "b": 2 /* 2 */}',
+    '{"a": {} // one\n}',
+]
+COMMENTS = ["// mine", "/* y */", "// last", "// end", "// only", "/* a,", "// c", "/* 1 */", "/* 2 */"]
+
+
+@pytest.mark.parametrize("text", COMMENTED)
+def test_comments_stay_and_what_was_put_in_is_taken_out_without_a_trace(text):
+    added = put(text, ["hooks"], {"x": [1]})
+    assert check(added) == check(text) | {"hooks": {"x": [1]}}
+    assert [one in added for one in COMMENTS] == [one in text for one in COMMENTS]
+    assert drop(added, ["hooks"]) == text
+
+
+@pytest.mark.parametrize("text", COMMENTED)
+def test_no_comment_goes_with_a_value_beside_it(text):
+    for key in check(text):
+        left = drop(text, [key])
+        assert check(left) == {name: value for name, value in check(text).items() if name != key}
+        assert [one in left for one in COMMENTS] == [one in text for one in COMMENTS]

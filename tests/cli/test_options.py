@@ -1,4 +1,4 @@
-"""Options that many commands share: time spans, moments."""
+"""Options shared by many commands: time spans, timestamps."""
 
 from datetime import UTC, datetime, timedelta
 

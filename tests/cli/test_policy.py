@@ -101,4 +101,9 @@ def test_a_new_rule_passes_its_own_tests(run, tmp_path):
 def test_schemas_are_printed_and_written(run, tmp_path):
     assert json.loads(run("schema", "roster")[1])["$schema"].startswith("https://json-schema.org")
     run("schema", "--write", tmp_path / "s")
-    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == ["config.json", "roster.json", "rule.json"]
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
+        "config.json",
+        "pack.json",
+        "roster.json",
+        "rule.json",
+    ]

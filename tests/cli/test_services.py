@@ -1,4 +1,4 @@
-"""`baton runner install|start|stop|status|logs`, and the runner that `baton delegate` starts where the person agreed."""
+"""`baton runner install|start|stop|status|logs`, and the runner started by `baton delegate` with consent."""
 
 import os
 import sys
@@ -24,12 +24,7 @@ def machine(tmp_path, server, user):
     file.parent.mkdir(parents=True)
     (tmp_path / "shop").mkdir()
     file.write_text(yaml.safe_dump({"workspaces": {"shop": str(tmp_path / "shop")}, "notices": False}))
-    env = {
-        "HOME": str(tmp_path),
-        "PATH": str(tmp_path),
-        "BATON_URL": server.url,
-        "BATON_TOKEN": server.token_of(user),
-    }
+    env = {"HOME": str(tmp_path), "PATH": str(tmp_path), "BATON_URL": server.url, "BATON_TOKEN": server.token_of(user)}
     return lambda *words: run("runner", *words, env=env, cwd=tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""The table of commands, what the start of `baton` imports, and what an unknown command is answered."""
+"""The table of commands, the imports of `baton` at start, and the answer to an unknown command."""
 
 import subprocess
 import sys
@@ -36,14 +36,14 @@ def test_each_command_that_prints_data_prints_json_too():
         if "--json" not in options
     }
     assert without == {
-        *("serve", "mcp", "model-agent", "runner run", "runner init", "policy schema", "session export"),
+        *("serve", "mcp", "runner model-agent", "runner run", "runner init", "policy schema", "session export"),
         *(f"runner {one}" for one in ("install", "uninstall", "start", "stop", "logs")),
     }
 
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [("baton mo", ["mode", "model-agent"]), ("baton mode en", ["enable"]), ("baton mode enable --lev", ["--level"])],
+    [("baton mo", ["mode"]), ("baton mode en", ["enable"]), ("baton mode enable --lev", ["--level"])],
 )
 def test_the_shell_completes_commands_and_options(typed, offered):
     last = str(len(typed.split()) - 1)
@@ -66,7 +66,7 @@ def test_a_fast_command_imports_nothing_heavy(words):
     [
         (["mdoe"], "unknown command `mdoe`; did you mean `mode`?"),
         (["mode", "enabel"], "unknown command `enabel`; did you mean `enable`?"),
-        (["enable"], "unknown command `enable`; did you mean `mode enable`?"),
+        (["enable"], "unknown command `enable`; did you mean `mode enable` or `packs enable`?"),
         (["xyzzy"], "unknown command `xyzzy`\n"),
         ([], "Get started:"),
         (["mode"], "enable"),

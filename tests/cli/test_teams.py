@@ -39,12 +39,18 @@ def test_a_lead_has_the_prompts_of_their_team_kept_and_nobody_elses(server, bato
 
 def test_an_admin_enters_a_team_and_says_what_it_answers_for(baton):
     assert "Team ops exists" in baton("admin", "team", "add", "ops")
-    assert "No team owns" in baton("lea", "project", "list")
+    assert "No team owns" in baton("lea", "team", "project", "list")
     assert "Team ops owns github.com/acme/shop" in baton(
-        "admin", "project", "set", "github.com/acme/shop", "--team", "ops"
+        "admin", "team", "project", "set", "github.com/acme/shop", "--team", "ops"
     )
-    assert baton("dora", "project", "list").split()[2:] == ["ops", "github.com/acme/shop"]
-    assert "`lead`" in baton("lea", "project", "set", "x", "--team", "web", refused=True)
+    assert baton("dora", "team", "project", "list").split()[2:] == ["ops", "github.com/acme/shop"]
+    assert "`lead`" in baton("lea", "team", "project", "set", "x", "--team", "web", refused=True)
+    alias = ("team", "project", "alias", "git@mirror.example:shop.git", "--of", "github.com/acme/shop")
+    assert "mirror.example/shop means github.com/acme/shop" in baton("admin", *alias)
+    assert "mirror.example/shop" in baton("dora", "team", "project", "list")
+    assert "`lead`" in baton("lea", *alias, refused=True)
+    assert "is no alias any more" in baton("admin", "team", "project", "alias", "mirror.example/shop", "--remove")
+    assert "mirror.example/shop" not in baton("dora", "team", "project", "list")
 
 
 def test_the_organisation_locks_the_mode_and_a_team_may_be_stricter(baton):

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-INSTALLED = HERE / ".clients"
+LOCKED = Path(__file__).parents[2] / "requirements" / "e2e"
+INSTALLED = Path(__file__).parent / ".clients"
 LIMIT_S = 60.0
 BINARIES = {
     "claude": "node_modules/@anthropic-ai/claude-code-*/claude",
@@ -47,12 +47,12 @@ class Ran:
 
 def install() -> None:
     """Install the locked clients into `.clients`, unless that is done; no install script runs."""
-    locked = HERE / "package-lock.json"
+    locked = LOCKED / "package-lock.json"
     done = INSTALLED / "package-lock.json"
     if done.exists() and done.read_bytes() == locked.read_bytes() and all(_found(n) for n in BINARIES):
         return
     INSTALLED.mkdir(exist_ok=True)
-    shutil.copy(HERE / "package.json", INSTALLED)
+    shutil.copy(LOCKED / "package.json", INSTALLED)
     # Not `npm ci`: it refuses a lock without the packages of other platforms, which not every registry mirror has.
     npm = ["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
     shutil.copy(locked, INSTALLED / "package-lock.json.new")
@@ -151,7 +151,7 @@ def claude(
     """Run Claude Code on one prompt, or on several in one session. It reads the settings of `home` and of `cwd`."""
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
     whole = clean_env(home) | dict.fromkeys((*quiet, "DISABLE_ERROR_REPORTING"), "1")
-    whole |= {"ANTHROPIC_BASE_URL": model_url, "ANTHROPIC_API_KEY": "dummy", **env}
+    whole |= {"ANTHROPIC_BASE_URL": model_url, "ANTHROPIC_API_KEY": "dummy", "ANTHROPIC_MODEL": "opus", **env}
     single = isinstance(prompt, str)
     command = [str(binary("claude")), "-p", *([prompt] if single else ["--input-format", "stream-json"])]
     command += ["--output-format", "stream-json", "--verbose", "--include-hook-events"]

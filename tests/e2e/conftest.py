@@ -1,9 +1,10 @@
-"""A real server, a private home with Baton's hooks, and a project: the stage on which the real clients are driven."""
+"""A real server, a private home with Baton's hooks, and a project, for driving the real clients."""
 
 import contextlib
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from typing import Any, Literal
 import httpx2
 import pytest
 
+from baton.local.server import UnixConnection
 from tests.e2e import clients
 from tests.e2e.model_endpoint import ModelEndpoint, Script
 
@@ -309,8 +311,13 @@ def prepared(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Prepar
 
 
 def copied(stage: Stage, folder: Path) -> Stage:
-    shutil.copytree(stage.home, folder / "home")
-    return Stage(stage.server, folder / "home", folder / "home" / "project")
+    """Copy a prepared home. Its hooks name the copy's shim and configuration."""
+    home = folder / "home"
+    shutil.copytree(stage.home, home)
+    for file in home.rglob("*"):
+        if file.is_file() and str(stage.home).encode() in (text := file.read_bytes()):
+            file.write_bytes(text.replace(str(stage.home).encode(), str(home).encode()))
+    return Stage(stage.server, home, home / "project")
 
 
 @pytest.fixture(params=["http", "curl"])
@@ -320,6 +327,12 @@ def transport(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def no_leftovers(tmp_path: Path) -> Iterator[None]:
-    """Clients leave large caches in their homes; keep none."""
+    """Clients leave large caches in their homes, and hooks a relay; keep none."""
     yield
+    config = tmp_path / "home/.config/baton/config"
+    relay = re.search(r"^BATON_RELAY=(\S+)", config.read_text(), re.MULTILINE) if config.exists() else None
+    if relay:
+        with contextlib.suppress(OSError), contextlib.closing(UnixConnection(Path(relay[1]), 5)) as connection:
+            connection.request("DELETE", "/relay")
+            connection.getresponse().close()
     shutil.rmtree(tmp_path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A developer's machine with `baton runner` and the real agents. It starts them; what they are to do, the tests say."""
+"""A developer's machine with `baton runner` and the real agents. It starts them; the tests give their tasks."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ class Laptop:
         return self.home / "project"
 
     def start(self, *, plain: bool = False) -> None:
-        """Write the configuration and start the runner; with `plain` Claude Code has no adapter."""
+        """Write the configuration and start the runner; with `plain` the agents have no adapter."""
         self.project.mkdir(parents=True)
         codex_home = self.home / ".codex"
         codex_home.mkdir()
@@ -63,8 +63,9 @@ class Laptop:
             "codex": {"command": ["node", str(clients.binary("codex-acp"))], "mode": "workspace-write", "env": codex},
         }
         if plain:
-            command = [str(clients.binary("claude"))]
-            providers["claude_code"] |= {"driver": "claude-print", "command": command, "mode": "acceptEdits"}
+            providers["claude_code"] |= {"driver": "claude-print", "command": [str(clients.binary("claude"))]}
+            command = [str(clients.binary("codex")), "app-server"]
+            providers["codex"] |= {"driver": "codex-server", "command": command}
         file = self.home / ".config" / "baton" / "runner.yaml"
         file.parent.mkdir(parents=True)
         file.write_text(yaml.safe_dump({"workspaces": {"shop": str(self.project)}, "providers": providers | self.more}))

@@ -1,7 +1,8 @@
 """A scripted model on loopback: Anthropic Messages, OpenAI Responses and Chat Completions, Gemini. It reads a list.
 
-A script maps a thread's marker (`[[main]]`, `[[sub]]` in a prompt, without the brackets) to its steps. Each request gets
-the step whose number is the count of tool-call turns since the marker, so a thread walks its list whatever the tools say.
+A script maps a thread's marker (`[[main]]`, `[[sub]]` in a prompt, without the brackets) to its steps. Each request
+gets the step numbered by the tool-call turns since the marker, so a thread follows its list independent of the tools'
+output.
 """
 
 import contextlib

@@ -1,12 +1,11 @@
-"""Records what the real clients post to their hooks into tests/fixtures/clients/. It asks no Baton server.
+"""Records the real clients' hook payloads into tests/clients/. It calls no Baton server.
 
-Run it after a change of a client's version: `.venv/bin/python -m tests.e2e.record`. Each kind of payload is kept once,
-with paths, ids and durations replaced, so that a new recording differs only where the client does.
+Run it after a change of a client's version: `.venv/bin/python -m tests.e2e.record`. Each kind of payload is stored
+once, with paths, ids and durations replaced, so a new recording differs only with the client.
 """
 
 import json
 import re
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +13,12 @@ from typing import Any
 
 from tests.e2e import clients
 from tests.e2e.model_endpoint import ModelEndpoint, Script, Use
+from tests.support.recorded import FOLDER
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "clients"
 CLAUDE_EVENTS = """
 PreToolUse PostToolUse PostToolUseFailure PostToolBatch Notification UserPromptSubmit UserPromptExpansion SessionStart
 SessionEnd Stop StopFailure SubagentStart SubagentStop PreCompact PostCompact PermissionRequest PermissionDenied Setup
-TaskCreated TaskCompleted ConfigChange InstructionsLoaded CwdChanged FileChanged DirectoryAdded
+TaskCreated TaskCompleted ConfigChange InstructionsLoaded CwdChanged FileChanged DirectoryAdded PreSkillShellCommand
 """
 CODEX_EVENTS = """
 SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse PermissionRequest SubagentStart SubagentStop PreCompact
@@ -145,7 +144,7 @@ def record_claude(base: Path) -> list[dict[str, Any]]:
     (project / "CLAUDE.md").write_text("Be brief.\n")
     skill = project / ".claude" / "skills" / "hello" / "SKILL.md"
     skill.parent.mkdir(parents=True)
-    skill.write_text("---\nname: hello\ndescription: says hello\n---\nSay hello.\n")
+    skill.write_text("---\nname: hello\ndescription: says hello\n---\nSay hello. !`echo hi`\n")
     script = claude_script(project)
     allowed = ("--allowedTools", "Bash,NotebookEdit,Skill,Read,Agent")
     with ModelEndpoint(script) as model:
@@ -267,14 +266,12 @@ def anonymise(payloads: list[dict[str, Any]], base: Path) -> list[dict[str, Any]
 
 def keep(client: str, payloads: list[dict[str, Any]], base: Path) -> None:
     """Write the first payload of each kind."""
-    folder = FIXTURES / client
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     kinds: dict[str, dict[str, Any]] = {}
     for payload in payloads:
         kinds.setdefault(name_of(payload), payload)
-    for payload, kind in zip(anonymise(list(kinds.values()), base), kinds, strict=True):
-        (folder / f"{kind}.json").write_text(json.dumps(payload, indent=2, ensure_ascii=False) + "\n")
+    found = zip(kinds, anonymise(list(kinds.values()), base), strict=True)
+    rows = [f"{json.dumps(kind)}: {json.dumps(payload, ensure_ascii=False)}" for kind, payload in sorted(found)]
+    (FOLDER / client.replace("-", "_") / "payloads.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
     print(client, *kinds, sep="\n  ")
 
 

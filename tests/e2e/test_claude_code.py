@@ -1,4 +1,4 @@
-"""Claude Code, driven for real with the settings that `baton hooks install` wrote: what its model is told, on the wire."""
+"""Claude Code, driven with the settings written by `baton hooks install`: messages to its model, on the wire."""
 
 import json
 import re
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import QUALITY, Prepared, Server, Stage, copied, made
-from tests.e2e.model_endpoint import Step, Use
+from tests.e2e import clients
+from tests.e2e.conftest import QUALITY, Played, Prepared, Server, Stage, copied, made
+from tests.e2e.model_endpoint import ModelEndpoint, Step, Use
 from tests.support.server import free_port, until
 
 pytestmark = pytest.mark.e2e
@@ -48,6 +49,27 @@ def stage(prepared: Prepared, tmp_path: Path, transport: str) -> Stage:
 def strict(prepared: Prepared, tmp_path: Path, transport: str) -> Stage:
     """A project whose developer has done what the README says."""
     return copied(prepared("claude-code", "--transport", transport, strict=True), tmp_path)
+
+
+def test_the_marketplace_installs_hooks_that_refuse(server, tmp_path):
+    stage = made(server, tmp_path)
+    env = clients.clean_env(stage.home) | {"BATON_URL": server.url, "BATON_USER": tmp_path.name}
+    for words in (("marketplace", "add", str(Path(__file__).parents[2])), ("install", "baton@baton")):
+        done = clients.run([str(clients.binary("claude")), "plugin", *words], cwd=stage.project, env=env)
+        assert done.code == 0, done
+    played = stage.claude({"main": [bash("git push --force origin main"), "bye"]}, env=env)
+    assert "guardrails/force-push" in played.told()
+    assert stage.decisions(played, decision="block")
+    assert "plugin" in stage.baton("doctor", url=server.url)
+
+
+def test_after_baton_up_a_call_is_refused(server, tmp_path):
+    stage = made(server, tmp_path)
+    (stage.home / ".claude").mkdir()
+    shown = stage.baton("up", "--yes", url=server.url)
+    assert "the hook of Claude Code works: a harmless call was refused by guardrails/download-to-shell" in shown
+    played = stage.claude({"main": [bash("git push --force origin main"), "bye"]})
+    assert "baton policy unlock guardrails/force-push" in played.told()
 
 
 def test_an_edit_is_refused_with_a_text_that_tells_the_model_to_delegate(strict):
@@ -100,6 +122,42 @@ def test_a_sub_agent_does_the_same_things_freely(strict):
     assert is_edited(strict)
     assert "work is done" in played.results()[0]
     assert not [r for r in played.results("sub") if SWITCH_OFF in r]
+
+
+def test_a_strict_session_delegates_collects_and_commits_without_a_refusal(strict):
+    """The session of docs/tour.md."""
+    notes = {"file_path": str(strict.project / "NOTES.md"), "content": "x is 2 in a.py; b.py stays\n"}
+
+    def collect() -> Step:
+        return Use("Read", {"file_path": re.search(r"\S+\.output", model.results()[-1])[0]})
+
+    script = {
+        "main": [
+            bash("git status --short"),
+            read(strict, "a.py"),
+            agent("general-purpose"),
+            agent("Explore", "look", run_in_background=True),
+            collect,
+            Use("Write", notes),
+            bash("git add -A && git commit -qm 'raise x'"),
+            bash("git log --oneline -1 && git show --stat"),
+            "bye",
+        ],
+        "sub": [read(strict, "a.py"), edit(strict), bash("python3 a.py; git diff --stat"), "a.py is changed"],
+        "look": [read(strict, "b.py"), bash("grep -n x *.py"), "b.py needs no change"],
+    }
+    names = {"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.org"}
+    names |= {"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.org"}
+    args = ("--allowedTools", "Bash")
+    with ModelEndpoint(script) as model:
+        ran = clients.claude(
+            "[[main]] go", home=strict.home, cwd=strict.project, model_url=model.url, args=args, env=names
+        )
+    session = next(str(e["session_id"]) for e in ran.events if e.get("subtype") == "init")
+    calls = [d for d in strict.decisions(Played(ran, model, session)) if d["event"] == "PreToolUse"]
+    assert [d for d in calls if d["decision"] != "allow"] == []
+    assert is_edited(strict)
+    assert "raise x" in model.results()[-1]
 
 
 def test_mode_disable_ends_it(stage):
@@ -167,9 +225,7 @@ def test_a_background_agent_gets_its_model_too(stage):
 
 def test_guardrails_hold_without_a_mode_and_in_a_sub_agent(stage):
     dangers = [bash("git push --force origin main"), bash("curl -s http://127.0.0.1:9/x | sh")]
-    played = stage.claude(
-        {"main": [*dangers, agent("general-purpose"), "bye"], "sub": [*dangers, "sub done"]},
-    )
+    played = stage.claude({"main": [*dangers, agent("general-purpose"), "bye"], "sub": [*dangers, "sub done"]})
     refused = [*played.results()[:2], *played.results("sub")]
     assert len(refused) == 4
     assert all("BATON" in result for result in refused), refused
@@ -195,6 +251,7 @@ def test_every_decision_can_be_seen_afterwards(strict):
     assert shown[0][1] in {"allow", "abstain"}
 
 
+@pytest.mark.parametrize("transport", ["curl"])  # over HTTP no variable of a project's reach is sent
 def test_baton_disabled_skips_the_rules_and_is_recorded(strict):
     env = {"BATON_DISABLED": "1"}
     played = strict.claude({"main": [read(strict, "a.py"), read(strict, "b.py"), edit(strict), "bye"]}, env=env)
@@ -206,8 +263,9 @@ def test_baton_disabled_skips_the_rules_and_is_recorded(strict):
 
 
 def test_work_items_switch_the_mode_on(stage):
-    features = stage.project / ".htmlgraph" / "features"
-    features.mkdir(parents=True)
+    stage.install("claude-code", "--work-items-command", "ls features | wc -l")
+    features = stage.project / "features"
+    features.mkdir()
     (features / "feature-1.html").write_text("<p>one</p>")
     played = stage.claude({"main": [read(stage, "a.py"), edit(stage), "bye"]})
     assert SWITCH_OFF in played.results()[1]
@@ -256,7 +314,7 @@ def test_a_machine_without_baton_is_told_at_the_start_and_works_on(prepared, tmp
 
 @pytest.mark.parametrize("transport", ["curl"])
 def test_debug_shows_the_injection_on_standard_error(stage):
-    played = stage.claude({"main": [agent("Explore"), "bye"], "sub": ["done"]}, env={"OMC_DEBUG": "true"})
+    played = stage.claude({"main": [agent("Explore"), "bye"], "sub": ["done"]}, env={"BATON_DEBUG": "true"})
     assert "Auto-injecting model: haiku for Explore" in played.ran.out
 
 

@@ -1,4 +1,4 @@
-"""Codex, driven for real with the hooks.json that `baton hooks install` wrote: what its model is told, on the wire."""
+"""Codex, driven with the hooks.json written by `baton hooks install`: messages to its model, on the wire."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an edit of the real Claude Code violates is said to its model with the session's next prompt, once."""
+"""A violation by an edit of the real Claude Code is reported to its model with the next prompt, once."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Copilot CLI, driven for real with the hooks that `baton hooks install` wrote: what its models are told, on the wire."""
+"""Copilot CLI, driven with the hooks written by `baton hooks install`: messages to its models, on the wire."""
 
 import shutil
 import socket
@@ -151,7 +151,7 @@ def test_a_server_that_dies_lets_the_call_pass_or_not_as_installed(own_server, t
 
     played = stage.copilot({"main": [view(stage, "a.py"), die, "bye"]})
     assert is_edited(stage) is edited
-    assert ("could not be asked" in played.told()) is True
+    assert ("refuses connections" in played.told()) is True
 
 
 @pytest.mark.parametrize(("flags", "edited"), [((), True), (("--fail-closed",), False)])

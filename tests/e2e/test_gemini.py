@@ -1,4 +1,4 @@
-"""Gemini CLI, driven for real with the hooks that `baton hooks install` wrote: what its models are told, on the wire."""
+"""Gemini CLI, driven with the hooks written by `baton hooks install`: messages to its models, on the wire."""
 
 import shutil
 import socket
@@ -134,8 +134,8 @@ def test_guardrails_hold_without_a_mode_and_a_question_is_refused_with_the_way_o
         }
     )
     assert "BATON" in played.results()[0]
-    assert "Gemini CLI cannot ask here" in played.results()[1]
-    assert "Gemini CLI cannot ask here" in played.results()[2]
+    assert "baton approve apr_" in played.results()[1]
+    assert "baton approve apr_" in played.results()[2]
     assert "BATON" in played.results("sub")[0]
 
 
@@ -179,7 +179,7 @@ def test_a_server_that_dies_lets_the_call_pass_or_not_as_installed(own_server, t
 
     played = stage.gemini({"main": [read(stage, "a.py"), die, "bye"]})
     assert is_edited(stage) is edited
-    assert "could not be asked" in (played.ran.err if edited else played.told())
+    assert "refuses connections" in (played.ran.err if edited else played.told())
 
 
 @pytest.mark.parametrize(("flags", "edited"), [((), True), (("--fail-closed",), False)])

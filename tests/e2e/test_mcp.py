@@ -1,4 +1,4 @@
-"""A real Claude Code that delegates through `baton mcp`: to a real Codex, and through a thin wrapper to its target."""
+"""A real Claude Code delegating through `baton mcp`: to a real Codex, and through a thin wrapper to its target."""
 
 import json
 import re
@@ -30,6 +30,7 @@ def laptop(server: Server, tmp_path: Path) -> Iterator[Made]:
         model.__enter__()
         made.append(Laptop(server, tmp_path / "home", model, more={"gemini": {"command": SMALL_AGENT}}))
         made[-1].start()
+        made[-1].until(lambda: " serves " in (made[-1].home / "runner.log").read_text())  # a job waits for no runner
         return made[-1]
 
     yield make

@@ -1,4 +1,4 @@
-"""opencode, driven for real with the plugin that `baton hooks install` wrote: what its models are told, on the wire."""
+"""opencode, driven with the plugin written by `baton hooks install`: messages to its models, on the wire."""
 
 import socket
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_guardrails_hold_without_a_mode_and_a_question_is_refused_with_the_way_o
     danger = bash("git push --force origin main")
     played = stage.opencode({"main": [danger, bash(SWITCH_OFF), task("general"), "bye"], "sub": [danger, "done"]})
     assert "BATON" in played.results()[0]
-    assert "opencode cannot ask here" in played.results()[1]
+    assert "baton approve apr_" in played.results()[1]
     assert "BATON" in played.results("sub")[0]
 
 
@@ -127,7 +127,7 @@ def test_a_server_that_dies_lets_the_call_pass_or_not_as_installed(own_server, t
 
     played = stage.opencode({"main": [read(stage, "a.py"), die, "bye"]})
     assert is_edited(stage) is edited
-    assert ("could not be asked" in played.told()) is not edited
+    assert ("refuses connections" in played.told()) is not edited
 
 
 @pytest.mark.parametrize(("flags", "edited"), [((), True), (("--fail-closed",), False)])

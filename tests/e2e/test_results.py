@@ -1,11 +1,14 @@
-"""What the real Codex and Claude Code changed in a worktree: shown, applied, and gone on with by a reply."""
+"""Worktree changes of the real Codex and Claude Code: shown, applied, and continued by a reply."""
 
 import json
 import subprocess
+import threading
+import time
+from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.laptop import Laptop
+from tests.e2e.laptop import LIMIT_S, Laptop
 from tests.e2e.model_endpoint import Use
 from tests.e2e.test_runner import PROVIDERS, Laptops, laptop
 
@@ -27,21 +30,20 @@ def patch(provider: str, file: str, text: str) -> Use:
     return Use("exec", f"text(await tools.exec_command({json.dumps(script)}))")
 
 
+def allowed_once(here: Laptop, job: str) -> dict[str, object]:
+    """Let the agent do what it asks for now. Return the job."""
+    one = here.call("GET", f"/jobs/{job}")
+    if one["state"] == "awaiting_permission":
+        for asked in here.call("GET", f"/approvals?job={job}")["items"]:
+            if asked["state"] == "waiting":
+                here.call("POST", f"/approvals/{asked['id']}", answer="allow")
+    return dict(one)
+
+
 def allowed(here: Laptop, job: str) -> dict[str, object]:
     """Let the agent do what it asks for, until it has ended."""
-    found: dict[str, object] = {}
-
-    def step() -> bool:
-        one = here.call("GET", f"/jobs/{job}")
-        if one["state"] == "awaiting_permission":
-            for asked in here.call("GET", f"/jobs/{job}/permissions")["items"]:
-                if asked["state"] == "pending":
-                    here.call("POST", f"/jobs/{job}/permissions/{asked['id']}", answer="allow")
-        found.update(one)
-        return one["state"] in {"completed", "failed", "cancelled"}
-
-    here.until(step)
-    return found
+    over = {"completed", "failed", "cancelled"}
+    return dict(here.until(lambda: (one := allowed_once(here, job))["state"] in over and one))
 
 
 def repository(here: Laptop) -> None:
@@ -91,3 +93,65 @@ def test_changes_are_shown_applied_and_gone_on_with(laptop: Laptops, provider: s
     assert (here.project / "cart.py").read_text() == "total = 1\n"
     assert acted(here, reply, "apply")["state"] == "done"
     assert (here.project / "test_cart.py").read_text() == "assert total\n"
+    here.baton("jobs", "branch", reply, "cart-total")
+    assert git(here, "show", "cart-total:test_cart.py") == "assert total\n"
+    here.baton("jobs", "discard", reply)
+    with pytest.raises(subprocess.CalledProcessError):
+        here.baton("jobs", "branch", reply, "gone")
+
+
+def test_two_providers_work_in_one_session_at_the_same_time(laptop: Laptops) -> None:
+    together = threading.Barrier(2, timeout=LIMIT_S)
+
+    def meet() -> str:
+        together.wait()
+        return "met"
+
+    here = laptop({name: [patch(name, f"{name}.txt", name), meet] for name in ("claude_code", "codex")})
+    repository(here)
+    jobs = [
+        here.delegate(name, f"[[{name}]] go", isolation="worktree", session_id="both", concurrent=True)
+        for name in ("claude_code", "codex")
+    ]
+    states = [""] * len(jobs)
+    while not set(states) <= {"completed", "failed", "cancelled"}:
+        states = [str(allowed_once(here, job)["state"]) for job in jobs]
+        time.sleep(0.05)
+    assert states == ["completed", "completed"]
+    for job in jobs:
+        here.baton("jobs", "apply", job)
+    assert {one.name for one in here.project.glob("*.txt")} == {"claude_code.txt", "codex.txt"}
+
+
+@PROVIDERS
+def test_a_failed_job_is_tried_again(laptop: Laptops, provider: str) -> None:
+    release = threading.Event()
+    steps = {"main": [lambda: str(release.wait(LIMIT_S)), "late", "the answer", "the answer"]}
+    here = laptop(steps)
+    job = here.delegate(provider, timeout_s=10)
+    assert here.ended(job)["error"]["code"] == "timeout"
+    release.set()
+    again = here.call("POST", f"/jobs/{job}/retry")["id"]
+    assert (here.ended(again)["state"], here.ended(again).get("error")) == ("completed", None)
+
+
+def test_a_chain_of_tasks_runs_wave_by_wave(laptop: Laptops) -> None:
+    order: list[str] = []
+
+    def note(name: str) -> Callable[[], str]:
+        return lambda: order.append(name) or f"{name} is done"
+
+    here = laptop({name: [note(name)] * 2 for name in ("a", "b", "c")})
+    tasks = {
+        name: {"description": f"[[{name}]] go", "agent_type": "general-purpose", "depends_on": after}
+        for name, after in (("a", []), ("b", []), ("c", ["a", "b"]))
+    }
+    body = {"session_id": "chain", "tasks": tasks, "execute": "run", "workspace": "shop", "roster": "claude-code"}
+    graph = here.call("POST", "/graphs", **body)["id"]
+    for name in ("a", "b"):
+        here.call("POST", f"/graphs/{graph}/spawn", task=name)
+    here.until(lambda: here.call("GET", f"/graphs/{graph}")["tasks"]["c"]["state"] != "blocked")
+    here.call("POST", f"/graphs/{graph}/spawn", task="c")
+    here.until(lambda: here.call("GET", f"/graphs/{graph}")["state"] == "completed")
+    assert set(order) == {"a", "b", "c"}
+    assert order.index("c") > max(order.index("a"), order.index("b"))

@@ -1,4 +1,4 @@
-"""What Baton plans and checks of a start, with the real Claude Code: the plan's command runs, and agent calls are judged."""
+"""Baton's plans and checks of a start, with the real Claude Code: the plan's command runs, agent calls are judged."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""An agent that tries to switch Baton off in every way it knows, in one session, fails in all of them."""
+"""An agent trying to switch Baton off in every known way, in one session, fails in all of them."""
 
 import hashlib
 import subprocess
@@ -107,11 +107,7 @@ def test_claude_code_fails_in_every_way(stage):
     settings = Use("Write", {"file_path": str(local), "content": '{"disableAllHooks": true}'})
     edit = Use("Edit", {"file_path": str(stage.project / "a.py"), "old_string": "x = 1", "new_string": "x = 2"})
     tried = [*ways(stage), ("the settings", settings), ("an edit after all that", edit)]
-    steps: list[Step] = [
-        Use("Read", {"file_path": str(stage.project / "a.py")}),
-        *(use for _, use in tried),
-        "bye",
-    ]
+    steps: list[Step] = [Use("Read", {"file_path": str(stage.project / "a.py")}), *(use for _, use in tried), "bye"]
     played = stage.claude({"main": steps}, env=path(stage))
     results = dict(zip([name for name, _ in tried], played.results()[1:], strict=True))
     assert digests(stage, ".claude/settings.json") == before

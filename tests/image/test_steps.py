@@ -1,4 +1,4 @@
-"""The Dockerfile's Python part, step by step in a clean folder: no engine is needed to know that the image builds."""
+"""The Dockerfile's Python part, step by step in a clean folder, to test the image's build without an engine."""
 
 import fnmatch
 import os

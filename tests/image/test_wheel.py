@@ -1,4 +1,4 @@
-"""The wheel, installed without a checkout as a developer does it, and as a server's machine does it."""
+"""The wheel, installed without a checkout on a developer's and on a server's machine."""
 
 import json
 import os

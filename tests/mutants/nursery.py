@@ -1,4 +1,4 @@
-"""Runs pytest in forks of a process that has imported the libraries: importing them takes longer than most tests do.
+"""Runs pytest in forks of a process with imported libraries: importing takes longer than most tests.
 
 Started in a copy of the repository by `run.py`. Reads one order a line, answers each with one line, both in JSON.
 """

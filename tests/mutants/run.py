@@ -1,7 +1,7 @@
 """Run the mutants: those of a seeded sample and those with a name. Started by `make mutants`, with areas as arguments.
 
-Fails when a mutant survives that `survivors.yaml` does not list, when one with a name survives, and when fewer than
-KILLED_SHARE of the sampled ones are killed.
+Fails if a mutant missing in `survivors.yaml` survives, if one with a name survives, or if fewer than KILLED_SHARE of
+the sampled ones are killed.
 """
 
 import json

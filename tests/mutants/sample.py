@@ -1,4 +1,4 @@
-"""Choose the mutants of a run: those that cosmic-ray can make of the areas' files, a seeded sample of them."""
+"""Choose the mutants of a run: a seeded sample of cosmic-ray's mutants of the areas' files."""
 
 import hashlib
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The lists of `make mutants` name what is there; whether tests kill the mutants is for `make mutants` to say."""
+"""The lists of `make mutants` name existing things; `make mutants` itself checks the killing."""
 
 from pathlib import Path
 

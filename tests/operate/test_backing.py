@@ -1,4 +1,4 @@
-"""What stands behind a server is there once a folder, wherever Redis and SQL are."""
+"""The parts behind a server exist once per folder, wherever Redis and SQL are."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from baton.operate.backing import backing
 
 async def test_a_folder_is_one_server_s_also_with_redis_and_sql_elsewhere(tmp_path, valkey_url, sqlite_url):
     lock = HomeLock(tmp_path / "home")
-    lock.take()
+    lock.acquire()
     settings = Settings(home=tmp_path / "home", redis_url=valkey_url, database_url=sqlite_url, workers=2)
     with pytest.raises(HomeInUse):
         async with backing(settings):

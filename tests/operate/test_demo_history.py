@@ -1,19 +1,19 @@
-"""The past of a demonstration: copies of what was decided, at moments of the last week, and of nothing else."""
+"""The past of a demonstration: copies of its decisions, in the last week, and of nothing else."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.verdict import RuleHit
-from baton.kernel.base.uuid7 import moment_of
+from baton.kernel.base.trace import moment_of
 from baton.kernel.changes import audit_store
 from baton.operate.demo_history import PAST, NotDemonstrationError, add_past
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.search import Filters
 from baton.route.feedback import store as feedback_store
-from baton.route.feedback.feedback import Feedback
+from baton.route.feedback.store import Feedback
+from baton.rules.call.call import Principal
+from baton.rules.call.verdict import RuleHit
 from tests.support.records import record
 
 ADMIN = Principal(user="root", role="admin")
@@ -50,7 +50,6 @@ async def test_what_was_decided_is_stored_again_over_a_week_under_names_that_say
     await decisions.add(database, [first, second, route])
     said = Feedback(
         route_id=route.id, user="demo-ada", team="demo-web", at=route.at, selected="test-fixer", right_agent="docs-writer",
-        agents=["test-fixer"], features=[[1.0]],
     )  # fmt: skip
     await feedback_store.put(database, "default", said)
     added = await add_past(database, ADMIN, NOW, chosen())

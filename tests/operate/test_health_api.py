@@ -1,4 +1,4 @@
-"""`/status` and `baton status` say what the server knows, and what it does not know."""
+"""`/status` and `baton status` report the known and the unknown."""
 
 import os
 
@@ -50,4 +50,4 @@ def test_without_a_database_nothing_is_counted_as_none(server, postgres):
 
         postgres.sql(f"ALTER DATABASE {server.database} ALLOW_CONNECTIONS true")
         until(lambda: http.get("/status").json().get("decisions"))
-        assert http.get("/status").json()["status"] == "ready"
+        until(lambda: http.get("/status").json()["status"] == "ready")

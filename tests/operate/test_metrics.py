@@ -5,15 +5,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.delegate.runners.counts import JobTotals
-from baton.engine.call.verdict import RuleHit, Verdict
-from baton.events.stats import EventCounts
+from baton.delegate.runners.counts import JobLoad
 from baton.operate.health import HealthState
 from baton.operate.metrics import Metrics
 from baton.policies.in_force import PoliciesStatus
-from baton.records.pipeline.counters import MOST_RULES, Counters
-from baton.records.pipeline.decision import Decision, ModeInForce
-from baton.serve import worker_metrics
+from baton.records.pipeline.recorder import MOST_RULES, Counters, Decision, ModeInForce
+from baton.rules.call.verdict import RuleHit, Verdict
+from baton.serve import workers
 
 
 def decision(rule="a/b", effect="deny", *, elapsed_us=800, on=True, degraded=()):
@@ -38,11 +36,13 @@ class Stub:
     async def stats(self):
         return self.counts() | {"waiting": 7, "set_aside": 1, "spool_mb": 2, "spool_most_mb": 9}
 
-    async def check(self):
-        return HealthState(phase="ready", redis="down", database="up")
+    state = HealthState(phase="ready", causes={"redis": "OOM"})
+
+    async def recent(self, _key, read):
+        return await read()
 
     async def count(self):
-        return JobTotals(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
+        return JobLoad(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
 
 
 class StubTelemetry:
@@ -50,25 +50,9 @@ class StubTelemetry:
         return {"sent": 2, "dropped": 1}
 
 
-class StubEvents:
-    """What the metrics ask of events."""
-
-    def own(self):
-        return {"queued": 1, "emitted": 9, "dropped": 4}
-
-    async def read(self):
-        return EventCounts(waiting=6, refused=2, published={"jobs": 8}, removed={"jobs": 3})
-
-
 def metrics_of(counters):
     return Metrics(
-        counters=counters,
-        recorder=Stub(),
-        policies=Stub(),
-        health=Stub(),
-        jobs=Stub(),
-        events=StubEvents(),
-        telemetry=StubTelemetry(),
+        counters=counters, recorder=Stub(), policies=Stub(), health=Stub(), jobs=Stub(), telemetry=StubTelemetry()
     )
 
 
@@ -98,11 +82,6 @@ async def lines(metrics):
         "baton_records_dropped_total 2.0",
         "baton_records_appended_total 5.0",
         "baton_records_queued 3.0",
-        "baton_events_dropped_total 4.0",
-        "baton_events_waiting 6.0",
-        "baton_events_refused_total 2.0",
-        'baton_events_published_total{topic="jobs"} 8.0',
-        'baton_events_removed_total{topic="jobs"} 3.0',
         "baton_records_waiting 7.0",
         "baton_records_set_aside 1.0",
         'baton_records_spool_bytes{what="used"} 2.097152e+06',
@@ -163,11 +142,11 @@ if sys.argv[2:]:
 
 @pytest.mark.slow("starts several workers")
 def test_several_workers_show_the_sum_and_a_dead_ones_gauges_go(tmp_path, monkeypatch, request):
-    monkeypatch.setenv(worker_metrics.VARIABLE, "")
-    folder = worker_metrics.folder(tmp_path)
+    monkeypatch.setenv(workers.VARIABLE, "")
+    folder = workers.folder(tmp_path)
     folder.mkdir()
     (folder / "counter_1.db").write_text("left by a server of yesterday")
-    worker_metrics.prepare(tmp_path)
+    workers.prepare(tmp_path)
     script = WORKER.format(root=str(request.config.rootpath), here=str(request.path.parent))
 
     def work(*arguments):
@@ -176,9 +155,9 @@ def test_several_workers_show_the_sum_and_a_dead_ones_gauges_go(tmp_path, monkey
         assert process.returncode == 0
         return process.pid, out
 
-    assert os.environ[worker_metrics.VARIABLE] == str(folder)
+    assert os.environ[workers.VARIABLE] == str(folder)
     first, _ = work("3")
-    worker_metrics.forget(tmp_path, first)
+    workers.forget(tmp_path, first)
     _, shown = work("4", "show")
     assert 'baton_decisions_total{effect="deny",mode="strict",rule="a/b"} 7.0' in shown
     assert 'baton_decision_seconds_bucket{le="0.001"} 7.0' in shown

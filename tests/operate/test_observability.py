@@ -1,8 +1,11 @@
 import json
+import re
 
 import pytest
+import yaml
 
 from tests.support.server import serving, until
+from tests.support.terminal import ROOT
 
 CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}
 
@@ -52,3 +55,16 @@ def test_the_log_names_the_request_that_failed(server):
         return found[0] if found else None
 
     assert until(line)["request_id"] == "looked-for"
+
+
+def test_alerts_and_dashboard_ask_for_metrics_that_exist(server):
+    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())["groups"][0]["rules"]
+    panels = json.loads((ROOT / "deploy" / "grafana.json").read_text())["panels"]
+    asked = [rule["expr"] for rule in rules] + [target["expr"] for one in panels for target in one["targets"]]
+    with server.client() as client:
+        kinds = re.findall(r"# TYPE (\S+) (\S+)", client.get("/metrics").text)
+    known = {name for name, _ in kinds} | {f"{name}_bucket" for name, kind in kinds if kind == "histogram"}
+    for query in asked:
+        assert set(re.findall(r"\bbaton_\w+", query)) <= known, query
+        assert all(query.count(left) == query.count(right) for left, right in ("()", "{}", "[]")), query
+    assert len({rule["alert"] for rule in rules}) == len(rules)

@@ -1,11 +1,11 @@
-"""`/status/servers` and `/status/settings`: what runs, since when, and with which settings, without any secret."""
+"""`/status/servers` and `/status/settings`: running servers, start times and settings, without any secret."""
 
 import os
 
 import pytest
 
 from baton.kernel.base.settings import Settings
-from baton.operate.settings_in_force import settings_in_force
+from baton.operate.servers import settings_in_force
 from tests.support.http_calls import ok, refused
 from tests.support.server import serving, until
 

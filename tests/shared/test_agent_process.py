@@ -1,4 +1,4 @@
-"""What tells an agent's process from a person's. macOS is tried with its edge faked: no test runs there."""
+"""Distinguishing an agent's process from a person's. macOS is tested with a fake edge: no test runs there."""
 
 import os
 import struct
@@ -22,12 +22,12 @@ def child():
 
 def test_a_long_chain_of_processes_hides_no_client(monkeypatch):
     monkeypatch.setattr(agent_process, "_DEEPEST", 0)
-    assert agent_above(os.getpid()) == "it has more than 0 processes above it"
+    assert agent_above(os.getpid()) == "it has more than 0 ancestors"
 
 
 def test_what_descends_from_a_known_client_is_an_agent_s(child):
     me = identify(os.getpid())
-    assert "which runs hooks as an agent's client" in agent_above(child, {me})
+    assert "a client that runs hooks" in agent_above(child, {me})
 
 
 def test_a_number_that_is_used_again_is_another_process(child):

@@ -1,4 +1,4 @@
-"""Which authorities a developer's client trusts."""
+"""The authorities trusted by a developer's client."""
 
 import ssl
 from datetime import UTC, datetime, timedelta

@@ -1,6 +1,6 @@
-"""A pytest plugin: of the tests that run on SQLite and on Postgres, `make test` runs all on SQLite and some on Postgres.
+"""A pytest plugin: of the tests for SQLite and Postgres, `make test` runs all on SQLite and some on Postgres.
 
-`make test-all` runs all on both. Which ones are slow does not depend on the order or on what else is run.
+`make test-all` runs all on both. The selection does not depend on the order or on other tests.
 """
 
 from zlib import crc32

@@ -1,26 +1,25 @@
-"""One of several servers with a breaker of its own, on real stores, and a service that answers probes as told."""
+"""One of several servers with its own breaker, on real stores, and a service with scripted answers to probes."""
 
-from baton.engine.call.principal import Principal
 from baton.kernel.changes.announce import Changes
-from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Counters
 from baton.route.feedback.agreement_store import of_tier
 from baton.route.llm.breaker_rules import Limits
 from baton.route.llm.breakers import Breakers
+from baton.rules.call.call import Principal
 
 ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
-SEED = Limits(wilson=False)
 
 
 class Server:
     """One server's breaker, whose service answers probes as told: milliseconds, or None for a failure."""
 
-    def __init__(self, database, redis, limits=SEED):
+    def __init__(self, database, redis):
         self.counters = Counters()
         self.probes = []
         self.answers = 10.0
         self.changes = Changes(redis, database, "acme")
         self.breakers = Breakers(database, redis, self.changes, self.counters, organisation="acme", agreement=of_tier)
-        self.breaker = self.breakers.make("model", limits, self._probe)
+        self.breaker = self.breakers.make("model", Limits(), self._probe)
 
     async def _probe(self):
         self.probes.append(self.breaker.status().state.passed)

@@ -1,7 +1,7 @@
-"""A pytest plugin: a worker tells of each test how it ended, and of nothing else that went well.
+"""A pytest plugin: a worker reports of each test only its result, and any failure.
 
-Five messages of each test, three of them with a report, are a tenth of what a short test costs. Whoever wants to know
-how long tests take (`--durations`) gets all of them.
+Five messages of each test, three of them with a report, are a tenth of a short test's cost. With `--durations` all of
+them are sent, and so they are with pytest-rerunfailures.
 """
 
 import pytest
@@ -10,7 +10,8 @@ from _pytest.runner import runtestprotocol
 
 @pytest.hookimpl
 def pytest_runtest_protocol(item, nextitem):
-    if not hasattr(item.config, "workerinput") or item.config.getoption("durations") is not None:
+    whole = item.config.getoption("durations") is not None or item.get_closest_marker("flaky")
+    if whole or not hasattr(item.config, "workerinput"):
         return None
     for report in runtestprotocol(item, nextitem=nextitem, log=False):
         if report.when == "call" or not report.passed:

@@ -1,4 +1,4 @@
-"""Many cases in one test: a test for each costs more than the cases do."""
+"""Many cases in one test: separate tests would cost more than the cases."""
 
 from collections.abc import Mapping
 

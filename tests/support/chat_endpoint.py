@@ -1,4 +1,4 @@
-"""A service that speaks OpenAI's chat protocol over real sockets, well or badly, as it is told."""
+"""A service with OpenAI's chat protocol over real sockets, correct or faulty as scripted."""
 
 import asyncio
 import contextlib

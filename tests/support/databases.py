@@ -1,7 +1,7 @@
-"""Databases that tests share one after the other, each of which finds it empty.
+"""Databases shared by tests one after the other, each time empty.
 
-An engine compiles each statement once, which takes longer than SQLite takes to run it: so tests get the same engine for the
-same address, and a new file at the address.
+An engine compiles each statement once, slower than SQLite runs it: so tests get the same engine for the same address,
+and a new file at the address.
 """
 
 import shutil

@@ -1,23 +1,25 @@
-"""Delegation without a server: its services on a real database, and a runner that does what a test says."""
+"""Delegation without a server: its services on a real database, and a runner scripted by the test."""
 
 from contextlib import AsyncExitStack
 
+from baton.decide.approvals import Approvals
 from baton.delegate import feature
+from baton.delegate.core.attempts import JobUsage
 from baton.delegate.core.job import JobFilter, JobSpec
 from baton.delegate.core.stores import events as events_store
 from baton.delegate.core.stores import jobs
 from baton.delegate.runners.permissions import PermissionRequest
-from baton.delegate.runners.progress import Finish, RunnerEvent, Usage
+from baton.delegate.runners.progress import Finish, RunnerEvent
 from baton.delegate.runners.service import LeaseClaim, Poll
-from baton.engine.call.principal import Principal
-from baton.engine.call.verdict import Verdict
 from baton.events.topics import BY_PAYLOAD
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.peer import PeerLooks
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
 from baton.people.users import Users
-from baton.records.pipeline.decision import Decision, ModeInForce
+from baton.records.pipeline.recorder import Decision, ModeInForce
+from baton.rules.call.call import Principal
+from baton.rules.call.verdict import Verdict
 from baton.spawn.graphs.store import owns
 
 ADA = Principal(user="ada", team="red")
@@ -119,6 +121,7 @@ class World:
         self.database = database
         self.modes = Modes(database, kernel.changes, organisation="default", auto_level="strict")
         self.emitted = Emitted()
+        self.approvals = Approvals(database)
         self.all = feature.build(
             kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns, events=self.emitted
         )
@@ -174,7 +177,7 @@ def told(event):
             return f"{update['sessionUpdate']} {update.get('status', '')}".strip()
 
 
-__all__ = ["ADA", "ADMIN", "BEA", "BOB", "LEAD", "Runner", "Usage", "World", "chunk", "claim", "told"]
+__all__ = ["ADA", "ADMIN", "BEA", "BOB", "LEAD", "JobUsage", "Runner", "World", "chunk", "claim", "told"]
 
 
 async def running(world, **fields):

@@ -1,4 +1,4 @@
-"""How many generated examples a test that wants many tries: all in `make test-all`, a fifth in `make test`."""
+"""The number of generated examples of a test: all in `make test-all`, a fifth in `make test`."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Fake secrets from tests/attacks/secrets.yaml, made of random characters when they are needed."""
+"""Fake secrets from tests/attacks/secrets.yaml, made of random characters on demand."""
 
 import random
 import re
@@ -12,6 +12,7 @@ TABLE = Path(__file__).parents[1] / "attacks" / "secrets.yaml"
 _ALPHABETS = {
     "alnum": string.ascii_letters + string.digits,
     "b64": string.ascii_letters + string.digits + "+/",
+    "base58": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     "digits": string.digits,
     "hex": "0123456789abcdef",
     "id": string.ascii_letters + string.digits + "_-",

@@ -1,6 +1,7 @@
-"""Starts `baton` processes that need not import Baton: one process does, and forks. They are as real otherwise.
+"""Starts `baton` processes without importing Baton each time: one process imports it, and forks. They are real
+otherwise.
 
-An import takes longer than the rest of a server's start. `python -m tests.support.forge SOCKET` is the process that forks.
+An import takes longer than the rest of a server's start. `python -m tests.support.forge SOCKET` is the forking process.
 """
 
 import atexit
@@ -187,7 +188,7 @@ def _import_all():
         *("baton.main", "baton.kernel.http.serving.server", "baton.kernel.base.logs", "baton.cli.app"),
         *("baton.serve.people_listener", "baton.serve.worker", "baton.records.pipeline.drain_main"),
         *("anyio._backends._asyncio", "httpcore2", "uvicorn.lifespan.on", "uvicorn.loops.uvloop"),
-        *("aiosqlite", "asyncpg", "uvicorn.protocols.websockets.auto"),
+        *("aiosqlite", "asyncpg"),
     ):
         __import__(name)
     for command in COMMANDS.values():

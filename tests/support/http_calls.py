@@ -1,4 +1,4 @@
-"""What most tests over HTTP do: expect an answer or a refusal, make a session strict, edit, read what was recorded."""
+"""Common steps of tests over HTTP: expect an answer or a refusal, make a session strict, edit, read records."""
 
 from tests.support.server import until
 
@@ -29,3 +29,16 @@ def recorded(client, session, count=1):
     return until(
         lambda: (page := client.get("/decisions", params=query).json()["items"]) and len(page) >= count and page
     )
+
+
+def introduce(server, *, teams=(), projects=(), users=()):
+    """Make names known, as an admin does; users by their first call, so that they are in no team of the directory."""
+    with server.client() as admin:
+        for name in teams:
+            ok(admin.put(f"/teams/{name}", json={}))
+        for name in projects:
+            ok(admin.put("/projects", json={"name": name, "team": "default"}))
+        for name in users:
+            with server.agent(**{"Baton-User": name}) as agent:
+                ok(agent.post("/pre-tool-use", json={"tool_name": "Bash", "tool_input": {"command": "ls"}}))
+            until(lambda name=name: admin.get("/decisions", params={"user": name}).json().get("items"))

@@ -1,4 +1,4 @@
-"""The machine of the attack list `tests/attacks/installed.yaml`."""
+"""The machine of `tests/lines/installed.tsv`."""
 
 _PACKAGE = "/opt/tools/baton/lib/python3.11/site-packages/baton"
 INSTALLED = "\n".join(

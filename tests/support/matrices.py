@@ -1,6 +1,7 @@
-"""A pytest plugin: of a function marked `matrix(n)`, `make test` tries about one case in n, `make test-all` all of them.
+"""A pytest plugin: of a function marked `matrix(n)`, `make test` tries about one case in n, `make test-all` all of
+them.
 
-The first case is always tried. Which others are does not depend on what else is run.
+The first case is always tried. The selection of the others does not depend on other tests.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
-"""A real OpenID provider over HTTP: authlib's server side, which checks clients, redirect URIs, PKCE, nonces and codes itself.
+"""A real OpenID provider over HTTP: authlib's server side, with its own checks of clients, redirect URIs, PKCE, nonces.
 
-`faults` bends what it says, for tests of what a client must not take.
+`faults` changes its answers, for tests of a client's rejections.
 """
 
 import base64

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 
 from baton.context.patterns.in_force import PatternsInForce
-from baton.context.patterns.meanings import Meanings
-from baton.context.patterns.pattern import Check, NewPattern, Pattern
+from baton.context.patterns.index import Meanings
+from baton.context.patterns.pattern import NewPattern, Pattern, PatternCheck
 from baton.context.patterns.service import Patterns
-from baton.engine.call.principal import Principal
 from baton.kernel.changes.announce import Changes
+from baton.rules.call.call import Principal
 
 LEAD = Principal(team="web", user="lea", role="lead")
 
@@ -40,7 +40,7 @@ def pattern(pattern_id="p1", **fields):
         "domain": "",
         "language": "",
         "globs": (),
-        "check": Check(),
+        "check": PatternCheck(),
         "status": "validated",
         "source": "person",
         "stated": 0.9,

@@ -1,4 +1,4 @@
-"""People of several teams, each with a token of their own, on a server that asks for one."""
+"""People of several teams, each with their own token, on a server with tokens."""
 
 from contextlib import ExitStack, contextmanager
 

@@ -1,4 +1,4 @@
-"""A person with a home and a project of their own, who types `baton hooks …`."""
+"""A person with their own home and project, typing `baton hooks …`."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The plans that a database makes for the queries of some work."""
+"""A database's plans for the queries of some work."""
 
 from contextlib import contextmanager
 

@@ -1,4 +1,4 @@
-"""The bundled Postgres: one for all workers of a run, or one of its own for who breaks it."""
+"""The bundled Postgres: one for all workers of a run, or a separate one for tests that break it."""
 
 import asyncio
 import importlib.util
@@ -6,8 +6,12 @@ import os
 import pwd
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from baton.kernel.base.settings import Settings
 from baton.operate import migrate
@@ -77,6 +81,19 @@ class Postgres:
     def pid(self) -> int:
         """The process id of the server, whose children are its others."""
         return int((self._data / "postmaster.pid").read_text().split()[0])
+
+    @contextmanager
+    def hung(self) -> Iterator[None]:
+        """Suspend every process of it."""
+        server = psutil.Process(self.pid)
+        processes = [server, *server.children(recursive=True)]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.resume()
 
     def sql(self, text: str) -> None:
         """Run a statement as the superuser."""

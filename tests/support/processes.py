@@ -1,4 +1,4 @@
-"""Looks at processes, which may end while they are looked at. It starts and ends none."""
+"""Inspects processes, even ending ones. It starts and ends none."""
 
 import contextlib
 

@@ -1,24 +1,24 @@
-"""Records for tests, and a recorder with the drain that its server keeps in a process of its own."""
+"""Records for tests, and a recorder with its server's separate drain process."""
 
 import asyncio
+from collections import Counter
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sqlalchemy import func, select
-
-from baton.engine.call.record import Record
+from baton.events.log import Log
+from baton.events.writer import LogWriter
 from baton.kernel.base.driver import driver
 from baton.kernel.base.sql import driver_target
-from baton.kernel.base.uuid7 import least_id
+from baton.kernel.base.trace import least_id
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.recorder import Recorder
-from baton.records.pipeline.search import Filters, conditions_of
+from baton.records.pipeline.search import Filters
 from baton.records.pipeline.spool import Spool
-from baton.records.pipeline.stream import RecordStream
-from baton.records.pipeline.tables import DECISIONS
+from baton.records.review.decision_counts import store as decision_counts_store
+from baton.rules.call.record import Record
 
 _numbers = count()
 
@@ -45,11 +45,9 @@ async def until(condition):
 
 
 async def counts(database, organisation, wanted):
-    """Return how many of the wanted decisions are stored of each effect, which the database counts."""
-    query = select(DECISIONS.c.effect, func.count()).where(DECISIONS.c.organisation == organisation)
-    query = wanted.scope.limit(query.where(*conditions_of(wanted)), DECISIONS).group_by(DECISIONS.c.effect)
-    async with database.transaction() as connection:
-        return dict(sorted(tuple(row) for row in await connection.execute(query)))
+    """Return how many of the wanted decisions are stored of each effect, as their columns and rows count them."""
+    _, rows = await decision_counts_store.counts(database, organisation, wanted, "day", "effect")
+    return dict(sorted(sum((Counter({row.group: row.count}) for row in rows), Counter()).items()))
 
 
 async def stored(database):
@@ -60,19 +58,21 @@ class Both:
     """A recorder, and the drain that its server keeps in a process of its own."""
 
     def __init__(self, settings, url, database):
-        self.recorder = Recorder(settings, url, database)
-        self.put = self.recorder.put
+        self.writer = LogWriter(url, most_bytes=settings.records_redis_mb << 20)
+        self.recorder = Recorder(self.writer, database)
+        self.put, self.put_outcome = self.recorder.put, self.recorder.put_outcome
         self._redis = Redis(url, timeout_s=5)
         target = driver_target(database.engine.url)
         self._driver = driver(target)
         self._folder = TemporaryDirectory()
         self.spool = Spool(Path(self._folder.name) / "spool", settings.records_spool_mb << 20)
         self.drain = Drain(
-            RecordStream(self._redis),
+            Log(self._redis),
             self._driver,
             target.dialect,
             self.spool,
-            most_in_stream=settings.records_redis_mb << 20,
+            most_bytes=settings.records_redis_mb << 20,
+            most_age_s=3_600,
         )
 
     async def start(self):

@@ -1,12 +1,10 @@
-"""Routing in tests: a pipeline over a fixed roster, and what one of several servers has of routing's models."""
+"""Routing in tests: a pipeline over a fixed roster, and one server's share of routing's models."""
 
-from baton.engine.call.principal import Principal
-from baton.engine.routing.candidates import Agent
-from baton.engine.routing.features import DEFAULT
-from baton.engine.routing.index import Index
 from baton.kernel.base.word_table import find
 from baton.kernel.changes.announce import Changes
-from baton.records.pipeline.counters import Counters
+from baton.lib.router.agents import Agent
+from baton.lib.router.index import Index
+from baton.records.pipeline.recorder import Counters
 from baton.route.feedback.agreement_store import of_tier
 from baton.route.llm.breakers import Breakers
 from baton.route.pipeline.context import Assemble, Detect
@@ -15,6 +13,7 @@ from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import Select
 from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingIndex
+from baton.rules.call.call import Principal
 
 ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
 DEVELOPER = Principal(organisation="acme", user="dev", team="web", role="developer")
@@ -79,6 +78,6 @@ def pipeline(*stages):
 
 async def routed(roster, text, *, client="claude-code", agent_id="", **more):
     """Route a prompt over a fixed roster; `more` is handed to `Select`."""
-    select = Select(roster, roster, threshold=more.pop("threshold", 0.3), weights=lambda _: DEFAULT, **more)
+    select = Select(roster, roster, threshold=more.pop("threshold", 0.3), **more)
     prompt = Prompt(text=text, principal=Principal(), client=client, agent_id=agent_id)
     return await pipeline(Detect(), select, Assemble()).answer(prompt)

@@ -1,4 +1,4 @@
-"""The folder that all processes of a run share: its Postgres, its forge, what is made once and copied."""
+"""The folder shared by all processes of a run: its Postgres, its forge, and data made once and copied."""
 
 import atexit
 import fcntl

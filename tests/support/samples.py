@@ -1,4 +1,4 @@
-"""Which rows of a large table `make test` tries; `make test-all` tries every row."""
+"""The rows of a large table tried by `make test`; `make test-all` tries every row."""
 
 from collections.abc import Iterable
 from typing import Any

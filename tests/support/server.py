@@ -1,6 +1,6 @@
-"""A real server for tests: `baton serve` as a process of its own, on a free port and a folder of its own.
+"""A real server for tests: `baton serve` as a separate process, on a free port and in its own folder.
 
-It is forked from a process that has imported Baton already; `test_serve.py` and the soak start it from nothing.
+It is forked from a process with Baton already imported; `test_serve.py` and the soak start it from nothing.
 """
 
 import asyncio
@@ -14,17 +14,18 @@ import ssl
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 import httpx2
+import redis
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.operate import migrate
 from baton.people import first_token
+from baton.rules.call.call import Principal
 from tests.support.forge import forge
 from tests.support.run_folder import alone_in_the_run
 
@@ -145,7 +146,17 @@ class Server:
             self._tokens[user] = made.json()["text"]
         return self._tokens[user]
 
+    def stray_keys(self):
+        """Return the keys in the bundled Valkey without the hash tag: a Redis cluster refuses them."""
+        with (
+            suppress(redis.RedisError),
+            redis.Redis(unix_socket_path=str(self.home / "valkey" / "valkey.sock")) as valkey,
+        ):
+            return [key for key in valkey.scan_iter(count=1_000) if not key.startswith(b"{baton}:")]
+        return []
+
     def stop(self, how=signal.SIGINT):
+        assert self.stray_keys() == []
         self.process.send_signal(how)
         return self.process.wait(60)
 

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from baton.engine.policy import load as loading
-from baton.engine.policy.load import PolicySet, load
-from baton.engine.policy.rules.layers import Layer
+from baton.rules.policy import load as loading
+from baton.rules.policy.load import PolicySet, load
+from baton.rules.policy.rules.files import Layer
 from baton.shared import policy_folders
 
 

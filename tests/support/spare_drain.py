@@ -1,9 +1,9 @@
-"""A process that a forked server has at hand for its drain.
+"""A spare process of a forked server for its drain.
 
-Its imports take longer than the rest of its start, too. It is forked before the server has a thread or a file of its own, waits
-as its child, and gets what `subprocess.Popen` would have given it. Whoever comes in the place of one that ended is started
-from nothing. So are workers: prometheus-client reads when it is imported whether metrics are shared, and the forge has it
-imported for servers that share none.
+Its imports take longer than the rest of its start, too. It is forked before the server has a thread or a file, waits as
+its child, and gets the arguments of `subprocess.Popen`. A replacement of an ended one is started from nothing. So are
+workers: prometheus-client decides at import whether metrics are shared, and the forge imports it for servers without
+sharing.
 """
 
 import contextlib

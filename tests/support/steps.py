@@ -1,4 +1,4 @@
-"""Counts work in function calls, Python's and C's: seconds depend on what else the machine does, these do not."""
+"""Counts work in function calls, Python's and C's: unlike seconds, these do not depend on other load."""
 
 import sys
 from collections.abc import Callable

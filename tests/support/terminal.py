@@ -1,8 +1,8 @@
-"""A person's terminal for tests: a process with a terminal that no agent has started, through which commands connect.
+"""A person's terminal for tests: a process with a terminal not started by an agent, for commands to connect through.
 
-A server without tokens looks at the process at the other end of its socket for people. The tests have no terminal, and
-may themselves run below an agent, so one process leaves their tree, takes a pseudo-terminal, and hands connections on.
-`python -m tests.support.terminal FOLDER` is that process; it ends with the connection that it gets its orders by.
+A server without tokens identifies people by the peer process of its socket. The tests have no terminal, and may
+themselves run below an agent, so one process leaves their tree, takes a pseudo-terminal, and passes connections on.
+`python -m tests.support.terminal FOLDER` is that process; it ends with its control connection.
 """
 
 import atexit

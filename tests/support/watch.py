@@ -1,7 +1,7 @@
-"""A pytest plugin: a run that hangs shows where, on the standard error that pytest had.
+"""A pytest plugin: a hanging run shows its position, on pytest's own standard error.
 
-pytest's own `faulthandler_timeout` starts a thread for each test, a fiftieth of what the suite costs; here the watch is
-set anew at most once in `RENEW_S`.
+pytest's own `faulthandler_timeout` starts a thread for each test, a fiftieth of the suite's cost; here the watch is
+renewed at most once in `RENEW_S`.
 """
 
 import faulthandler

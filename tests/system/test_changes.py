@@ -1,4 +1,4 @@
-"""Two servers on one Postgres and one Redis: what is set on one holds on the other, whatever is away."""
+"""Two servers on one Postgres and one Redis: settings of one apply to the other, whatever is unavailable."""
 
 import asyncio
 import itertools

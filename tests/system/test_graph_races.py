@@ -1,4 +1,4 @@
-"""Task graphs on two servers with one Postgres: of fifty starts at once one is accepted, and nothing is left lying."""
+"""Task graphs on two servers with one Postgres: of fifty simultaneous starts one is accepted, without remains."""
 
 import asyncio
 import signal

@@ -1,10 +1,11 @@
-"""Policies that change under load: every decision is by one whole revision, and all servers agree within moments."""
+"""Policies changing under load: every decision is by one whole revision, and all servers agree within moments."""
 
 import threading
 
 import pytest
 
 from tests.policies.test_layers_api import put, rule
+from tests.support.http_calls import introduce
 from tests.support.server import serving, until
 
 BOTH = ("first", "second")
@@ -32,6 +33,7 @@ def test_a_reload_under_load_is_atomic(server):
                 answer = http.post("/pre-tool-use", json=body)
                 answers.append((answer.status_code, answer.json()))
 
+    introduce(server, teams=["payments"])
     with server.client() as http:
         tag = put(http, "team", files("deny"), name="payments").headers["ETag"]
         threads = [threading.Thread(target=ask) for _ in range(2)]

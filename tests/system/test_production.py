@@ -1,4 +1,4 @@
-"""The same server on a Postgres and a Redis of its own, as `BATON_DATABASE_URL` and `BATON_REDIS_URL` name them."""
+"""The same server with separate Postgres and Redis, set by `BATON_DATABASE_URL` and `BATON_REDIS_URL`."""
 
 import pytest
 

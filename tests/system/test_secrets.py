@@ -93,10 +93,10 @@ def administration(http, secrets):
     for number, text in enumerate(packed(one.text for one in secrets)):
         cut = sure[number * 500 :].partition("\n")[2][:400]
         user = f"u{number}"
+        accepted(http.put(f"/users/{user}", json={"team": "default"}))
         mode = accepted(http.put("/mode", json={"enabled": True, "scope": "user", "id": user, "reason": text}))
         assert mode
-        override = {"session_id": "s", "user": "local", "rule": "*", "reason": text, "minutes": 5}
-        accepted(http.post("/overrides", json=override))
+        http.post("/exceptions", json={"decision_id": decisions[number]["id"], "reason": text})
         accepted(http.put(f"/teams/t{number}", json={"reason": text}))
         decision = decisions[number]["id"]
         report = accepted(http.post("/reports", json={"decision_id": decision, "comment": text}))

@@ -1,4 +1,4 @@
-"""A master and a replica behind a real sentinel: when the master is killed, answers go on and history comes back."""
+"""A master and a replica behind a real sentinel: after the master is killed, answers continue and history returns."""
 
 import subprocess
 

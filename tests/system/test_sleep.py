@@ -1,4 +1,4 @@
-"""A machine that sleeps for longer than a lease and wakes up: runner and agents go on, and nothing of their work is lost."""
+"""A machine asleep for longer than a lease: runner and agents continue, and none of their work is lost."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What a server imports until it listens. Each of these costs a start (and each worker's) more than it is worth there."""
+"""A server's imports until it listens. Each of these costs a start (and each worker's) too much."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`BATON_WORKERS=2`: one socket, two processes that answer. None of their ends is felt but by whom they just served."""
+"""`BATON_WORKERS=2`: one socket, two answering processes. Only the just served client notices an end."""
 
 import os
 import re
@@ -147,3 +147,11 @@ def test_told_to_stop_it_stops_its_workers_and_keeps_every_record(tmp_path):
     with closing(sqlite3.connect(server.home / "baton.db")) as database:
         kept = {row[0] for row in database.execute("SELECT id FROM decisions WHERE session_id = 'last'")}
     assert kept == made
+
+
+@pytest.mark.slow("starts several workers of its own")
+def test_a_killed_supervisor_takes_its_workers_along(tmp_path):
+    with serving(tmp_path / "home", BATON_WORKERS="2", BATON_DRAIN_S="300") as server:
+        left = descendants(server.process.pid)
+        server.stop(signal.SIGKILL)
+        until(lambda: all(map(is_gone, left)))

@@ -8,6 +8,7 @@ import typer
 
 from baton.cli.groups import LazyGroup
 from baton.cli.options import UsageError
+from baton.cli.output import plain
 from baton.local.server import ApiError
 
 app = typer.Typer(
@@ -36,11 +37,11 @@ def run(words: list[str] | None = None) -> None:
     """Run the command line with these words, by default the process's own. An ApiError is printed in one line; the exit status is 1, or 2 for wrong usage."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no `✓` shows something else
+            stream.reconfigure(errors="replace")  # a terminal without `✓` shows a replacement
     try:
         app(words, prog_name="baton")
     except ApiError as error:
-        print(f"baton: {error}", file=sys.stderr)
+        print(plain(f"baton: {error}"), file=sys.stderr)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except BrokenPipeError:
         sys.exit(1)

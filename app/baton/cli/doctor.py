@@ -1,4 +1,4 @@
-"""`baton doctor`: find what keeps Baton from working here, and how to fix it."""
+"""`baton doctor`: diagnoses problems of this installation, and shows how to fix them."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ Verdict = Literal["ok", "warning", "error"]
 
 
 class Finding(NamedTuple):
-    """One thing that was checked: what was found, and how to fix it."""
+    """One check: its result, and how to fix it."""
 
     verdict: Verdict
     what: str
@@ -29,11 +29,11 @@ class Finding(NamedTuple):
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Find what keeps Baton from working here, and how to fix it.
+    """Diagnose problems of this installation, and show how to fix them.
 
     Exits with 1 if something is broken.
     """
-    findings = list(_examine())
+    findings = list(examine())
     if as_json:
         show_json([finding._asdict() for finding in findings])
     else:
@@ -42,7 +42,8 @@ def doctor(as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-def _examine() -> Iterator[Finding]:
+def examine() -> Iterator[Finding]:
+    """Check this installation: environment, server, hooks."""
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", f"Python {version}")
     yield from (
@@ -53,12 +54,6 @@ def _examine() -> Iterator[Finding]:
     if os.environ.get("BATON_DISABLED"):
         yield Finding(
             "warning", "BATON_DISABLED is set: Baton does not check agents started here", "unset BATON_DISABLED"
-        )
-    if os.environ.get("HTMLGRAPH_ORCHESTRATOR_DISABLED"):
-        yield Finding(
-            "warning",
-            "HTMLGRAPH_ORCHESTRATOR_DISABLED is set: the orchestrator mode is off in agents started here",
-            "unset HTMLGRAPH_ORCHESTRATOR_DISABLED",
         )
     path = config.config_path()
     if path.exists() and path.stat().st_mode & 0o077:
@@ -89,7 +84,7 @@ def _server() -> Iterator[Finding]:
             yield Finding("error", f"{name} is down: decisions are made without it", "see the server's log")
     if status.get("word_table") == "missing":
         what = "the table of word vectors is missing: prompts are routed by words alone"
-        yield Finding("warning", what, "install the package `wordllama` where the server runs")
+        yield Finding("warning", what, "install the package `wordllama` on the server's machine")
     for problem in status["policy_problems"]:
         where = f"{problem['file']}:{problem['line']}"
         yield Finding("error", f"a newer policy set was refused at {where}: {problem['text']}", "baton policy test")
@@ -102,7 +97,11 @@ def _server() -> Iterator[Finding]:
 def _hooks() -> Iterator[Finding]:
     found = hook_status.report(targets(find_project().root), {})
     installed = [one for one in found["settings"] if one["installed"]]
+    plugins = [one["path"] for one in found["settings"] if one.get("plugin")]
+    yield from (Finding("ok", f"hooks of Claude Code are installed as a plugin in {path}") for path in plugins)
     if not installed:
+        if plugins:
+            return
         yield Finding("warning", "BATON IS NOT CHECKING SESSIONS HERE: no hooks are installed", "baton hooks install")
         return
     if found["shim"]["state"] != "current":

@@ -1,4 +1,4 @@
-"""Groups of commands: `baton` itself, which imports a command when it is used, and the groups below it."""
+"""Groups of commands: `baton` itself, importing commands on demand, and the groups below it."""
 
 from difflib import get_close_matches
 from importlib import import_module
@@ -12,11 +12,11 @@ from baton.cli.commands import COMMANDS, EXTRAS, Command
 from baton.local.server import ApiError
 
 
-class Group(TyperGroup):
-    """A group that answers an unknown command with the one that was likely meant."""
+class CommandGroup(TyperGroup):
+    """A group suggesting the nearest command for an unknown one."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command that the first word names, or end with the exit status 2."""
+        """Find the command named by the first word, or end with the exit status 2."""
         if not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
             near = self.suggestions(ctx, args[0])
             ctx.fail(f"unknown command `{args[0]}`" + (f"; did you mean {' or '.join(near)}?" if near else ""))
@@ -34,14 +34,14 @@ class Group(TyperGroup):
                 formatter.write_dl(commands)
 
     def suggestions(self, ctx: Any, name: str) -> list[str]:
-        """Return what a misspelt command may have meant, in backticks."""
+        """Return the nearest commands for a misspelt one, in backticks."""
         return [f"`{near}`" for near in get_close_matches(name, self.list_commands(ctx), n=1)]
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """The commands of a table, each imported when it runs.
 
-    `self.commands` holds stand-ins with name, help and panel: they are all that help and completion need.
+    `self.commands` holds stand-ins with name, help and panel, enough for help and completion.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -53,7 +53,7 @@ class LazyGroup(Group):
         """Import a command, None for an unknown one.
 
         Raises:
-            ApiError: If the extra is not installed that it needs.
+            ApiError: If its extra is not installed.
         """
         return load(cmd_name, COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
 
@@ -66,7 +66,7 @@ class LazyGroup(Group):
         return [f"`{one} {name}`" for one, group in groups.items() if name in getattr(group, "commands", {})]
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Complete from the stand-ins; a plain group does it from the commands, which would import them all."""
+        """Complete from the stand-ins. A plain group completes from the commands and would import them all."""
         names = TyperGroup(name=self.name, commands=list(self.commands.values()), params=self.params)
         return names.shell_complete(ctx, incomplete)
 
@@ -74,7 +74,7 @@ class LazyGroup(Group):
 def group(help_text: str) -> typer.Typer:
     """Make a group of commands. Its help is plain text, since importing rich takes longer than most commands run."""
     return typer.Typer(
-        cls=Group, help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False,
+        cls=CommandGroup, help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False,
         pretty_exceptions_enable=False,
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def load(name: str, command: Command) -> Any:
     """Import a command of the table, ready to run.
 
     Raises:
-        ApiError: If the extra is not installed that it needs.
+        ApiError: If its extra is not installed.
     """
     if command.extra and find_spec(EXTRAS[command.extra]) is None:
         raise ApiError(
@@ -93,7 +93,7 @@ def load(name: str, command: Command) -> Any:
     module, _, attribute = command.where.partition(":")
     found = getattr(import_module(module), attribute)
     if isinstance(found, typer.Typer):
-        found.info.cls = Group  # also for the server's groups, which know nothing of the command line
+        found.info.cls = CommandGroup  # also for the server's groups, independent of the command line
     else:
         function, found = found, typer.Typer(rich_markup_mode=None, add_completion=False)
         found.command()(function)

@@ -1,9 +1,9 @@
-"""Options that many commands share, and the one way in which all of them read a time span."""
+"""Options shared by many commands, and the parser of time spans."""
 
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,7 +12,10 @@ from baton.shared.time_span import time_span
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="The reason, for the audit log.")]
-Everybody = Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")]
+Everybody = Annotated[
+    bool,
+    typer.Option("--all/--mine", help="Everybody's, as in the console, or only yours; on a server without tokens."),
+]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="Show at most this many.")]
 
 
@@ -21,7 +24,7 @@ class UsageError(ApiError):
 
 
 def span_of(unit: timedelta) -> Callable[[str], timedelta]:
-    """Return a parser of time spans such as `30m`, which also takes a bare number of a unit."""
+    """Return a parser of time spans such as `30m`. It accepts a bare number of a unit as well."""
 
     def parse(text: str) -> timedelta:
         return int(text) * unit if re.fullmatch(r"[0-9]{1,9}", text) else _span(text)
@@ -42,7 +45,7 @@ def from_now(text: str) -> str:
 
 
 def past(text: str) -> str:
-    """Return the moment a time span ago, or the moment that the text is, as RFC 3339; "" for ""."""
+    """Return an RFC 3339 timestamp from a past time span or a timestamp; "" for ""."""
     if not text:
         return ""
     try:
@@ -63,6 +66,9 @@ Expires = Annotated[
     typer.Option(parser=from_now, metavar="SPAN", help="When it ends by itself, such as 30m, 8h, 90d. Default: never."),
 ]
 Since = Annotated[
-    str,
-    typer.Option(parser=past, metavar="SPAN", help="How far back: 30m, 12h, 7d, or a moment such as 2026-05-01."),
+    str, typer.Option(parser=past, metavar="SPAN", help="How far back: 30m, 12h, 7d, or a moment such as 2026-05-01.")
 ]
+Until = Annotated[
+    str, typer.Option(parser=past, metavar="SPAN", help="The end of the time: 30m, 12h, 7d ago, or a moment.")
+]
+ExportFormat = Annotated[Literal["ndjson", "csv"], typer.Option("--format", help="Format of an export.")]

@@ -1,16 +1,17 @@
-"""What commands print: JSON for scripts, and tables, with colour on a terminal only."""
+"""Output of commands: JSON for scripts, and tables, with colour on a terminal only."""
 
 import json
 import os
-import re
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
 import typer
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal obeys, but for the ends of lines and tabs."""
+from baton.lib.text.visible import visible
+
 _COLOURS = {
     "allow": "green", "completed": "green", "accepted": "green", "active": "green", "running": "cyan", "up": "green",
     "ask": "yellow", "pending": "yellow", "pending_approval": "yellow", "blocked": "yellow", "open": "yellow",
@@ -22,17 +23,35 @@ _COLOURS = {
 
 def show_json(value: Any) -> None:
     """Print a value for a script."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    print(plain(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def end_with_json(value: Any) -> NoReturn:
+    """Print a value for a script, and end the command."""
+    show_json(value)
+    raise typer.Exit
 
 
 def show_json_line(value: Any) -> None:
     """Print one of several values for a script, each on a line of its own and at once."""
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+    print(plain(json.dumps(value, ensure_ascii=False)), flush=True)
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print the lines of an export."""
+    for line in lines:
+        print(plain(line))
+
+
+def show_wrapped(text: str) -> None:
+    """Print a long sentence, wrapped on a terminal."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(text)
+    print(textwrap.fill(plain(text), width or 1, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def plain(text: str) -> str:
-    """Take out what would steer the terminal: the words of agents and of other people are shown, not obeyed."""
-    return _CONTROL.sub(" ", text)
+    """Escape terminal controls and invisible characters, so that other people's words are shown, not obeyed."""
+    return visible(text)
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, none: str) -> None:
@@ -54,7 +73,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, none
 
 
 def show_findings(findings: Iterable[tuple[str, str, str]]) -> None:
-    """Print what a doctor found: for each finding its verdict, what it is, and how to fix it."""
+    """Print a doctor's findings: each with its verdict, subject and fix."""
     colours = {"ok": "green", "warning": "yellow", "error": "red"}
     for verdict, what, fix in findings:
         label = f"{verdict:<8}"
@@ -68,13 +87,28 @@ def _has_colours() -> bool:
 
 
 def _show_on_terminal(columns: Sequence[str], rows: list[list[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """Print a fitting table: columns without room are printed below their row, with their names."""
+    width, names = shutil.get_terminal_size().columns, [name.upper() for name in columns]
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= width else 1
+    fitting = [at for at in range(1, len(widths) + 1) if sum(widths[:at]) + gap * (at - 1) <= width]
+    shown = fitting[-1] if fitting else 0
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in columns:
-        table.add_column(name.upper(), overflow="fold")
+    def line(cells: Sequence[str], style: Callable[[str], str]) -> str:
+        pairs = zip(cells[:shown], widths, strict=False)
+        return (" " * gap).join(style(cell) + " " * (room - len(cell)) for cell, room in pairs).rstrip()
+
+    print(line(names, lambda text: typer.style(text, bold=True) if _has_colours() else text))
     for row in rows:
-        table.add_row(*(Text(cell or "-", style=_COLOURS.get(cell, "")) for cell in row))
-    Console().print(table)
+        print(line([cell or "-" for cell in row], _coloured))
+        rest = [f"{name}: {cell}" for name, cell in zip(columns[shown:], row[shown:], strict=True) if cell]
+        joined = "  ".join(rest)
+        for part in [joined] if joined and len(joined) < width - 1 else rest:
+            print(textwrap.fill(part, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _coloured(cell: str) -> str:
+    found = _COLOURS.get(cell, "")
+    if not found or not _has_colours():
+        return cell
+    return typer.style(cell, dim=True) if found == "dim" else typer.style(cell, fg=found)

@@ -1,4 +1,4 @@
-"""Starts what all workers of one machine share: home folder, schema, first token, Valkey and the storing process."""
+"""Starts the shared parts of one machine's workers: home folder, schema, first token, Valkey, storing process."""
 
 import asyncio
 import logging
@@ -6,7 +6,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from baton.engine.call.principal import Principal
 from baton.kernel.base import logs
 from baton.kernel.base.home import HomeInUse, HomeLock
 from baton.kernel.base.settings import Settings
@@ -15,11 +14,12 @@ from baton.kernel.redis.bundled import Valkey, ValkeyFailed
 from baton.operate import migrate
 from baton.people import first_token
 from baton.records.pipeline.drain_process import DrainProcess
+from baton.rules.call.call import Principal
 
 log = logging.getLogger(__name__)
 
 MENDABLE = (DatabaseUnavailable, HomeInUse, OSError, ValkeyFailed, ValueError)
-"""Errors that keep a server from starting and that an operator can fix."""
+"""Start-up errors that an operator can fix."""
 
 
 @asynccontextmanager
@@ -33,7 +33,7 @@ async def backing(settings: Settings) -> AsyncIterator[str]:
         MENDABLE: If it cannot start, for a reason that an operator can fix.
     """
     lock = HomeLock(settings.home)
-    killed = lock.take()
+    killed = lock.acquire()
     if killed:
         log.warning("the server before this one (process %s) was killed; what it had answered is kept", killed)
     async with AsyncExitStack() as stack:
@@ -51,7 +51,7 @@ async def backing(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _with_schema(settings: Settings, stack: AsyncExitStack) -> str:
-    """Start Valkey, which reads its file meanwhile, and upgrade the schema. Return Valkey's URL."""
+    """Start Valkey, and upgrade the schema while it reads its file. Return Valkey's URL."""
     valkey = Valkey(settings.home)
     stack.push_async_callback(valkey.stop)
     starting = asyncio.create_task(valkey.start())
@@ -66,7 +66,7 @@ async def _with_schema(settings: Settings, stack: AsyncExitStack) -> str:
 
 
 async def _show_first_token(settings: Settings) -> None:
-    """Create the first admin's token if the server requires tokens and has none, and say where it is."""
+    """Create the first admin's token if the server requires tokens and has none, and show its location."""
     if not settings.auth_on:
         return
     admin = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
@@ -79,5 +79,5 @@ async def _show_first_token(settings: Settings) -> None:
     if not token:
         return
     logs.notice(f"The first admin's token is in `{file.absolute()}`.")
-    if sys.stdout.isatty():  # anything else may be a log that is kept
+    if sys.stdout.isatty():  # any other output may be a stored log
         print(f"It is shown this once: {token}", flush=True)  # noqa: T201

@@ -1,6 +1,6 @@
-"""`GET /ui/…`: the pages of the console, as `web/` builds them. They call the public API and nothing else.
+"""`GET /ui/…`: the pages of the console, as built from `web/`. They only call the public API.
 
-docs/decisions/0037 says what the policy of the page allows, and why it is enough.
+docs/decisions/0037 explains the page's content security policy.
 """
 
 import secrets
@@ -18,7 +18,7 @@ from baton.shared import packaged
 router = APIRouter(include_in_schema=False)
 
 NONCE = "{{nonce}}"
-"""What stands in the built page for the nonce of its styles."""
+"""Placeholder in the built page for the nonce of its styles."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; font-src 'self';"
     " connect-src 'self'; worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none';"
@@ -31,12 +31,12 @@ _ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _ASSETS = "assets/"
-"""Files whose names hold a digest of their content, so that they never change."""
+"""Files with a digest of their content in the name, so they never change."""
 
 
 @router.get("/")
 async def root(accept: Annotated[str, Header()] = "") -> Response:
-    """Send a browser to the console; a program that asks for no page finds nothing here."""
+    """Send a browser to the console; other programs get an error."""
     if "text/html" not in accept:
         raise NotFound("there is nothing at `/` but the console, for browsers; the API is described at `/openapi.json`")
     return RedirectResponse("/ui/", status_code=307)
@@ -50,7 +50,7 @@ async def without_slash() -> Response:
 
 @router.get("/ui/{path:path}")
 async def page(path: str) -> Response:
-    """Serve a file of the console, or its page, which shows what the path names."""
+    """Serve a file of the console, or its page for the path."""
     found = _files().get(path)
     if found is None:
         if path.startswith(_ASSETS):
@@ -72,7 +72,6 @@ def _index() -> Response:
 
 @cache
 def _files() -> dict[str, Path]:
-    """Return the console's files by their paths; a request finds one of these, or none."""
     folder = packaged.folder("web/dist")
     return {
         path.relative_to(folder).as_posix(): path

@@ -1,7 +1,7 @@
-"""A demonstration's past: what its agents did today, stored again at moments of the days before.
+"""A demonstration's past: today's actions of its agents, stored again at earlier times.
 
-Nothing in the API takes a decision with another moment than now, or an agent could write what never was. So this works on
-the database alone, for whoever may write that, and only while it holds nothing but a demonstration (docs/decisions/0041).
+The API stores decisions only with the current time, to prevent forged history. So this works on the database alone, for
+callers with write access to it, and only while it contains nothing but a demonstration (docs/decisions/0041).
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,47 +11,47 @@ from random import Random
 
 import msgspec
 
-from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
 from baton.kernel.base.sql import Database
-from baton.kernel.base.uuid7 import id_at
+from baton.kernel.base.trace import id_at
 from baton.kernel.changes import audit_store
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.rows import LARGEST_BATCH
 from baton.records.pipeline.search import Filters
 from baton.route.feedback import store as feedback_store
-from baton.route.feedback.feedback import Feedback
+from baton.route.feedback.store import Feedback
+from baton.rules.call.call import Principal
+from baton.rules.call.record import Record
 
 DEMO = "demo-"
-"""What the names of a demonstration's people and sessions begin with."""
+"""Prefix of the names of a demonstration's people and sessions."""
 PAST = "demo-past-"
-"""What the sessions begin with whose moments are made up."""
+"""Prefix of the sessions with invented times."""
 WHY = "demonstration (`baton demo`)"
 DAYS = 7
 FIRST_HOUR, LAST_HOUR = 8, 18
-"""The hours in which people work, where the server is."""
+"""The working hours, in the server's time zone."""
 SATURDAY = 5
 LAST_HOUR_SESSIONS = 12
 LAST_MINUTES = (12, 58)
-"""How many minutes ago the sessions of the last hour begin."""
+"""Start times of the last hour's sessions, in minutes ago."""
 PAUSE_S = (4, 60)
 """Seconds from one call of a session to the next."""
 MOST_FEEDBACK = 1_000
 
 
 class NotDemonstrationError(ValueError):
-    """The database holds more than a demonstration, no demonstration at all, or one that has its past already."""
+    """The database contains more than a demonstration, none at all, or one with an existing past."""
 
 
 async def add_past(database: Database, principal: Principal, now: datetime, choice: Random) -> int:
-    """Store the demonstration's sessions again, at moments of the last days; return how many decisions were stored.
+    """Store the demonstration's sessions again, in the last days; return the number of stored decisions.
 
-    Each copy is the beginning of a session, decided and measured as it was; only its ids and moments are new, and its session's
-    name says that they are.
+    Each copy is the beginning of a session, with its original decisions and measurements; only ids and times are new,
+    as shown by the session's name.
 
     Raises:
-        NotDemonstrationError: If the database holds anything else, or holds such copies already.
-        DatabaseUnavailable: If the database is away.
+        NotDemonstrationError: If the database contains anything else, or such copies already.
+        DatabaseUnavailable: If the database is unavailable.
     """
     organisation = principal.organisation
     sessions = await _sessions(database, organisation)
@@ -81,7 +81,7 @@ async def add_past(database: Database, principal: Principal, now: datetime, choi
 
 
 async def _sessions(database: Database, organisation: str) -> list[list[Record]]:
-    """Return what the demonstration's people did, session by session; a route that was asked for alone is one as well."""
+    """Return the actions of the demonstration's people by session; a lone route request is a session as well."""
     found: list[Record] = []
     cursor = ""
     while True:
@@ -104,7 +104,7 @@ async def _sessions(database: Database, organisation: str) -> list[list[Record]]
 
 
 def _starts(now: datetime, choice: Random) -> Iterator[datetime]:
-    """Yield when sessions began: by day while people work, a few at other times, and some in the last hour."""
+    """Yield the start times of sessions: during working hours, a few at other times, and some in the last hour."""
     hour = now.replace(minute=0, second=0, microsecond=0) - timedelta(days=DAYS)
     while hour < now - timedelta(hours=1):
         local = hour.astimezone()
@@ -117,7 +117,7 @@ def _starts(now: datetime, choice: Random) -> Iterator[datetime]:
 
 
 def _again(session: Sequence[Record], start: datetime, choice: Random) -> Iterator[tuple[Record, Record]]:
-    """Yield the beginning of a session with its copy, which begins at `start`."""
+    """Yield the beginning of a session with its copy, starting at `start`."""
     name = PAST + choice.randbytes(4).hex()
     at = start
     for one in session[: choice.randint(1, len(session))]:

@@ -2,21 +2,19 @@
 
 import msgspec
 
-from baton.clients.inventories import Inventories
-from baton.delegate.jobs.costs.prices import parse_prices
+from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.runners.counts import JobCounts
 from baton.events.personal_events import PersonalEvents
-from baton.events.stats import EventStats
 from baton.kernel.base.settings import Settings
-from baton.kernel.http.lifecycle import Lifecycle
-from baton.kernel.kernel import Kernel
+from baton.kernel.http.features import Lifecycle
+from baton.kernel.kernel import Kernel, PeriodicTask
+from baton.machines.inventories import Inventories
 from baton.modes.listing import ModeList
-from baton.operate.costs.service import AgentCosts
+from baton.operate.costs import AgentCosts
 from baton.operate.health import Health
-from baton.operate.live.events import LiveEvents
-from baton.operate.live.service import LiveStream
+from baton.operate.live import LiveEvents, LiveStream
 from baton.operate.metrics import Metrics
-from baton.operate.retention.service import Retention
+from baton.operate.retention import Retention
 from baton.operate.servers import Servers
 from baton.operate.user_data.service import UserData
 from baton.people.users import Users
@@ -50,26 +48,27 @@ def build(
     history: History,
     inventories: Inventories,
     jobs: JobCounts,
-    events: EventStats,
+    events: PersonalEvents,
     modes: ModeList,
     is_worker: bool,
 ) -> OperateFeature:
     """Build the services."""
-    health = Health(kernel.redis, kernel.database, lifecycle)
+    health = Health(kernel.redis, kernel.database, lifecycle, records.recorder, kernel.settings)
     metrics = Metrics(
         counters=records.counters,
         recorder=records.recorder,
         policies=policies,
         health=health,
         jobs=jobs,
-        events=events,
         telemetry=TelemetryStats(kernel.redis),
     )
     servers = Servers(kernel.redis, health, policies, kernel.organisation, is_worker=is_worker)
     retention = Retention(kernel.database, kernel.changes, kernel.organisation)
-    kernel.run(metrics.run)
-    kernel.run(servers.run)
-    kernel.run(retention.run)
+    kernel.run(health.run)
+    kernel.on_stop(servers.leave)
+    kernel.every(PeriodicTask("metrics", 1, lambda _: metrics.flush(), at_stop=True))
+    kernel.every(PeriodicTask("servers", 5, servers.write))
+    kernel.every(PeriodicTask("retention", 3_600, retention.purge, one_server=True))
     return OperateFeature(
         lifecycle=lifecycle,
         health=health,
@@ -79,5 +78,5 @@ def build(
         retention=retention,
         costs=AgentCosts(kernel.database, parse_prices(kernel.settings.prices)),
         live=LiveStream(records.feed_readers, LiveEvents(modes)),
-        user_data=UserData(kernel.database, kernel.changes, users, history, inventories, PersonalEvents(kernel.redis)),
+        user_data=UserData(kernel.database, kernel.changes, users, history, inventories, events),
     )

@@ -1,47 +1,47 @@
-"""Publishes the counts of all workers of this machine together, for Prometheus.
+"""Publishes the combined counts of all workers of this machine, for Prometheus.
 
-With several workers prometheus-client keeps each worker's numbers in files of one folder, which `baton.serve.worker_metrics`
-prepares; the worker that is asked adds them up. Each worker copies its counts there once a second, so that decisions do
-not wait for it; a worker that is killed loses the counts of its last second.
+With several workers prometheus-client stores each worker's numbers in files of one folder, prepared by
+`baton.serve.workers`; the requested worker adds them up. Each worker copies its counts there once a second, so
+decisions do not wait for it; a killed worker loses the counts of its last second.
 """
 
-import asyncio
 from collections import Counter as Counts
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
+from typing import Annotated
 
 import msgspec
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest, values
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from baton.delegate.runners.counts import JobCounts, families
-from baton.events.stats import EventCounts, EventStats
-from baton.kernel.base.pause import pause
-from baton.operate.health import Health
+from baton.kernel.http.features import of
+from baton.operate.health import DEPENDENCIES, Health, HealthState
+from baton.people.callers import CallerOf
+from baton.people.users import require
 from baton.policies.in_force import Policies
-from baton.records.pipeline.counters import BUCKETS_MS, Counters
-from baton.records.pipeline.recorder import Recorder
+from baton.records.pipeline.recorder import BUCKETS_MS, Counters, Recorder
 from baton.records.pipeline.telemetry import TelemetryStats
 
-FLUSH_S = 1.0
-"""How often a worker's counts are copied to the metrics, in seconds."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _TOOK = "baton_decision_seconds"
 _LONGER = "+Inf"
 _WHO = "refused_tokens_by_whom"
 _KEYS = ("cause", "client", "version", "outcome", "answer", "code", "who")
-"""Labels, in the order in which their values form a key of the totals."""
+"""Labels, in the order of their values in a key of the totals."""
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of all workers of this machine since the start; `queued` in `records` is the present number.
+    """The counts of all workers of this machine since the start; `queued` in `records` is the current number.
 
-    `failures` are hook calls answered without a decision, by `client answer code`; `disobeyed` calls that ran otherwise than
-    they were decided, by `client version outcome`; `refused` those whose token was
-    refused, by `token ID` or `address IP`.
+    `failures` are hook calls answered without a decision, by `client answer code`; `disobeyed` calls that ran
+    differently than decided, by `client version outcome`; `refused` those with a refused token, by `token ID` or
+    `address IP`.
     """
 
     degraded: dict[str, int]
@@ -52,7 +52,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metrics:
-    """The metrics of one application, of all workers that share its folder."""
+    """The metrics of one application, of all workers sharing its folder."""
 
     def __init__(
         self,
@@ -62,7 +62,6 @@ class Metrics:
         policies: Policies,
         health: Health,
         jobs: JobCounts,
-        events: EventStats,
         telemetry: TelemetryStats,
     ) -> None:
         self._counters = counters
@@ -70,49 +69,40 @@ class Metrics:
         self._policies = policies
         self._health = health
         self._jobs = jobs
-        self._events = events
         self._telemetry = telemetry
         self._flushed: defaultdict[tuple[Counter, tuple[str, ...]], float] = defaultdict(float)
         self._own = CollectorRegistry()
         counter = self._counter
         self._decisions = counter("decisions", "Decisions by deciding rule, effect and mode.", "rule", "effect", "mode")
-        self._matches = counter("rule_matches", "Matches of rules, of those that did not decide too.", "rule", "effect")
+        self._matches = counter("rule_matches", "Matches of rules, including those without effect.", "rule", "effect")
         self._took = counter("decision_time", "Decisions by the bucket of their time.", "le")
         self._took_s = counter("decision_time_sum", "Seconds of all decisions together.")
-        self._degraded = counter("degraded", "Decisions made without something, by what was missing.", "cause")
+        self._degraded = counter("degraded", "Degraded decisions, by the missing part.", "cause")
         self._failures = counter("hook_failures", "Hook calls answered without a decision.", "client", "answer", "code")
-        self._outcomes = counter(
-            "disobeyed", "Calls that ran otherwise than they were decided.", "client", "version", "outcome"
-        )
-        self._routes = counter("routes", "Prompts by the tier that chose their agent.", "tier")
-        self._context = counter("context", "What was put into prompts, and what of it was used.", "source", "what")
-        self._refused = counter("refused_tokens", "Hook calls whose token was refused.", "known")
+        self._outcomes = counter("disobeyed", "Calls run against their decision.", "client", "version", "outcome")
+        self._routes = counter("routes", "Prompts by the tier choosing their agent.", "tier")
+        self._refused = counter("refused_tokens", "Hook calls with a refused token.", "known")
         self._refused_who = counter(_WHO, "The same by token id or address; shown to people only.", "who")
-        self._appended = counter("records_appended", "Records that were brought to the stream.")
-        self._dropped = counter("records_dropped", "Records that were lost because no store took them in time.")
-        self._shed = counter("records_shed", "Those of them that were left out while Redis held as much as it may.")
-        self._events_dropped = counter("events_dropped", "Events that found no room in memory while Redis was away.")
+        self._appended = counter("records_appended", "Records, reports and events written to the log.")
+        self._dropped = counter(
+            "records_dropped", "Records, reports and events lost because no store was available in time."
+        )
+        self._shed = counter("records_shed", "The lost ones that were dropped while Redis was full.")
         self._model_calls = counter("model_calls", "Calls of models and routing nodes.", "breaker", "outcome")
         self._breaker_changes = counter(
             "breaker_changes", "Changes of breakers, by the phase they came to.", "breaker", "phase"
         )
-        self._stream_gaps = counter("stream_gaps", "Gaps that readers of live streams were told of.")
+        self._stream_gaps = counter("stream_gaps", "Gaps reported to readers of live streams.")
         self._queued = Gauge(
-            "baton_records_queued", "Records in memory that are on their way.", registry=self._own,
+            "baton_records_queued", "Records, reports and events in memory, not yet written.", registry=self._own,
             multiprocess_mode="livesum",
         )  # fmt: skip
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"baton_{name}", text, labels, registry=self._own)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Copy counts to the metrics every second, and once more at the end."""
-        while not stop.is_set():
-            await pause(stop, FLUSH_S)
-            self.flush()
-
     def flush(self) -> None:
-        """Add to the metrics what was counted since the last time."""
+        """Add the counts since the last call to the metrics."""
         counters = self._counters
         self._add(self._decisions, counters.decisions)
         self._add(self._matches, counters.matches)
@@ -123,7 +113,6 @@ class Metrics:
         self._add(self._failures, {tuple(key.split(" ")): count for key, count in counters.failures.items()})
         self._add(self._outcomes, counters.outcomes)
         self._add(self._routes, {(tier,): count for tier, count in counters.routes.items()})
-        self._add(self._context, counters.context)
         known: Counts[tuple[str, ...]] = Counts()
         for who, count in counters.refused.items():
             known["yes" if who.startswith("token ") else "no",] += count
@@ -137,7 +126,6 @@ class Metrics:
         self._add(self._dropped, {(): counts["dropped"]})
         self._add(self._shed, {(): counts["shed"]})
         self._queued.set(counts["queued"])
-        self._add(self._events_dropped, {(): self._events.own().get("dropped", 0)})
 
     def _add(self, counter: Counter, counted: Mapping[tuple[str, ...], float]) -> None:
         for labels, count in counted.items():
@@ -151,18 +139,15 @@ class Metrics:
         """Return all metrics in Prometheus's text format."""
         self.flush()
         records = await self._recorder.stats()
-        health = await self._health.check()
-        up = {"redis": health.redis == "up", "database": health.database == "up"}
-        jobs = await self._jobs.count()
+        jobs = await self._health.recent("jobs", self._jobs.count)
         of_jobs = [] if jobs is None else families(jobs)
         shown = CollectorRegistry()
         shown.register(
             _Collected(
                 [
                     *self._counted(),
-                    *self._state(records, up),
+                    *self._state(records, self._health.state),
                     *of_jobs,
-                    *_of_events(await self._events.read()),
                     _of_telemetry(await self._telemetry.read()),
                 ]
             )
@@ -202,8 +187,8 @@ class Metrics:
     def _counted(self) -> Iterator[Metric]:
         """Yield the counts, with the decision times as a histogram.
 
-        The times are counted by bucket in a plain counter, because prometheus-client's own histogram cannot take
-        counts that were made elsewhere.
+        A plain counter counts the times by bucket, because prometheus-client's own histogram does not accept external
+        counts.
         """
         buckets: Counts[str] = Counts()
         took_s = 0.0
@@ -213,7 +198,7 @@ class Metrics:
             elif metric.name == "baton_decision_time_sum":
                 took_s = sum(s.value for s in metric.samples if s.name.endswith("_total"))
             elif metric.name != f"baton_{_WHO}":
-                # The moment a counter was made differs by worker, and the sum of moments means nothing.
+                # A counter's creation time differs by worker, and a sum of times is meaningless.
                 metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
                 yield metric
         bounds = [*(str(bound / 1000) for bound in BUCKETS_MS), _LONGER]
@@ -224,8 +209,7 @@ class Metrics:
             sum_value=took_s,
         )
 
-    def _state(self, records: Mapping[str, int], up: Mapping[str, bool]) -> Iterator[Metric]:
-        """Yield the values that are the same in every worker."""
+    def _state(self, records: Mapping[str, int], health: HealthState) -> Iterator[Metric]:
         policies = self._policies.status
         revision = GaugeMetricFamily("baton_policy", "1 for the active policy revision.", labels=["revision"])
         revision.add_metric([policies.revision], 1)
@@ -236,20 +220,25 @@ class Metrics:
         yield GaugeMetricFamily(
             "baton_policy_problems", "Problems that keep a newer revision from it.", len(policies.problems)
         )
-        yield GaugeMetricFamily("baton_records_waiting", "Records in the stream, not in SQL yet.", records["waiting"])
-        yield GaugeMetricFamily("baton_records_set_aside", "Records that no database takes.", records["set_aside"])
+        yield GaugeMetricFamily(
+            "baton_records_waiting", "Entries of the log that are not stored yet.", records["waiting"]
+        )
+        yield GaugeMetricFamily("baton_records_set_aside", "Records rejected by the database.", records["set_aside"])
         spool = GaugeMetricFamily(
-            "baton_records_spool_bytes",
-            "Records on disk that wait for the database, and how much may.",
-            labels=["what"],
+            "baton_records_spool_bytes", "Records on disk waiting for the database, and their limit.", labels=["what"]
         )
         spool.add_metric(["used"], records["spool_mb"] << 20)
         spool.add_metric(["most"], records["spool_most_mb"] << 20)
         yield spool
-        available = GaugeMetricFamily("baton_dependency_up", "1 while it answers.", labels=["dependency"])
-        for name, answers in up.items():
-            available.add_metric([name], int(answers))
+        available = GaugeMetricFamily("baton_dependency_up", "1 while it accepts writes.", labels=["dependency"])
+        for name in DEPENDENCIES:
+            available.add_metric([name], int(health.state(name) == "up"))
         yield available
+        yield GaugeMetricFamily(
+            "baton_clock_ahead_seconds",
+            "Seconds this machine's clock is ahead of its stores; 0 below half a minute.",
+            health.clock_ahead_s,
+        )
 
 
 def _of_telemetry(counts: Mapping[str, int]) -> Metric:
@@ -261,27 +250,22 @@ def _of_telemetry(counts: Mapping[str, int]) -> Metric:
     return family
 
 
-def _of_events(counts: EventCounts) -> Iterator[Metric]:
-    yield GaugeMetricFamily("baton_events_waiting", "Events in the outbox, not on the bus yet.", counts.waiting)
-    refused = CounterMetricFamily("baton_events_refused", "Events that found no room in the outbox.")
-    refused.add_metric([], counts.refused)
-    yield refused
-    for name, text, by_topic in (
-        ("published", "Events that were put on the bus.", counts.published),
-        ("removed", "Events that left the bus by its bounds, read or not.", counts.removed),
-    ):
-        family = CounterMetricFamily(f"baton_events_{name}", text, labels=["topic"])
-        for topic, count in by_topic.items():
-            family.add_metric([topic], count)
-        yield family
-
-
 class _Collected(Collector):
-    """Metric families that were collected already."""
-
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
 
     def collect(self) -> list[Metric]:
-        """Return the families."""
         return self._families
+
+
+# `GET /metrics`: the counts of all workers of this machine, for Prometheus; without users, paths or commands.
+
+router = APIRouter(tags=["health"])
+MetricsOf = Annotated[Metrics, Depends(of(Metrics))]
+
+
+@router.get("/metrics", operation_id="get_metrics", response_class=PlainTextResponse)
+async def metrics(caller: CallerOf, metrics: MetricsOf) -> Response:
+    """Show all metrics in Prometheus's text format; for admins and auditors."""
+    require(caller.principal, "metrics.read")
+    return Response(await metrics.render(), media_type=CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""Upgrades or downgrades the database's schema in this process. Most starts find it up to date, and import no alembic."""
+"""Upgrades or downgrades the database's schema in this process. Most starts find it up to date, and skip alembic."""
 
 import asyncio
 import fcntl
@@ -10,29 +10,29 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
+from baton.kernel.base.sql import Database, database_url
 from baton.shared import packaged
 
 _LOCK = 0x6261746F6E
-"""Key of the Postgres advisory lock that keeps two servers from migrating at once ("baton" in ASCII)."""
+"""Key of the Postgres advisory lock against simultaneous migrations ("baton" in ASCII)."""
 
 
 async def upgrade(settings: Settings) -> None:
-    """Upgrade the settings' database to the newest schema. A second process that does the same waits.
+    """Upgrade the settings' database to the newest schema. A concurrent second process waits.
 
     Raises:
-        DatabaseUnavailable: If the database cannot be reached.
+        DatabaseUnavailable: If the database is unavailable.
         ValueError: If the database belongs to a newer Baton.
     """
     await _run(settings, _upgrade)
 
 
 async def downgrade(settings: Settings, revision: str) -> None:
-    """Downgrade the settings' database to a revision; data that only later revisions hold is lost.
+    """Downgrade the settings' database to a revision; data of later revisions is lost.
 
     Raises:
-        DatabaseUnavailable: If the database cannot be reached.
-        ValueError: If there is no such revision before the database's own.
+        DatabaseUnavailable: If the database is unavailable.
+        ValueError: If no revision before the database's own has this id.
     """
     from baton.operate import revisions  # noqa: PLC0415 - as in `_upgrade`
 
@@ -40,10 +40,10 @@ async def downgrade(settings: Settings, revision: str) -> None:
 
 
 async def missing(settings: Settings) -> list[str]:
-    """Describe each revision that the settings' database lacks, the oldest first. Nothing is changed.
+    """Describe each revision missing in the settings' database, oldest first, without changes.
 
     Raises:
-        DatabaseUnavailable: If the database cannot be reached.
+        DatabaseUnavailable: If the database is unavailable.
         ValueError: If the database belongs to a newer Baton.
     """
     from baton.operate import revisions  # noqa: PLC0415 - as in `_upgrade`
@@ -60,7 +60,7 @@ async def missing(settings: Settings) -> list[str]:
 
 
 def newest() -> str:
-    """Return the newest revision of this version: revisions are numbered, and a file's name begins with its number."""
+    """Return the newest revision of this version: file names start with the revision's number."""
     return max(path.name for path in (packaged.folder("alembic") / "versions").glob("[0-9]*.py")).partition("_")[0]
 
 
@@ -73,7 +73,6 @@ def _upgrade(connection: Connection) -> None:
 
 
 def _revision(connection: Connection) -> str:
-    """Return the revision that the database is at, "" where it has no schema yet."""
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return connection.scalar(text("SELECT version_num FROM alembic_version")) or ""
@@ -86,15 +85,13 @@ async def _run(settings: Settings, work: Callable[[Connection], None]) -> None:
             if database.dialect == "sqlite":  # Python's driver starts no transaction before DDL
                 await connection.exec_driver_sql("BEGIN IMMEDIATE")
             await connection.run_sync(work)
-    except DatabaseUnavailable as error:
-        raise DatabaseUnavailable(f"the database `{database_url(settings)!r}` cannot be used: {error}") from None
     finally:
         await database.close()
 
 
 @asynccontextmanager
 async def _alone(settings: Settings, database: Database) -> AsyncIterator[None]:
-    """Keep other processes from migrating this database at the same time."""
+    """Prevent simultaneous migrations of this database by other processes."""
     if database.dialect == "sqlite":
         path = database_url(settings).database
         if not path or path == ":memory:":
@@ -105,7 +102,7 @@ async def _alone(settings: Settings, database: Database) -> AsyncIterator[None]:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
             yield
     else:
-        # On a second connection, so that the lock is held until the migration has committed; it ends with the connection.
+        # On a second connection, so the lock is held until the migration has committed; it ends with the connection.
         async with database.transaction() as connection:
             await connection.execute(text("SET LOCAL statement_timeout = 0"))
             await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

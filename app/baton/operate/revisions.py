@@ -1,4 +1,4 @@
-"""Runs alembic on a connection: upgrades and downgrades the schema, and lists what it lacks."""
+"""Runs alembic on a connection: upgrades and downgrades the schema, and lists missing revisions."""
 
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -8,6 +8,7 @@ from alembic.util.exc import CommandError
 from sqlalchemy import Connection
 
 from alembic import command
+from baton.operate import unreleased
 from baton.shared import packaged
 
 
@@ -20,6 +21,9 @@ def config(connection: Connection | None = None) -> Config:
 
 def upgrade(connection: Connection) -> None:
     """Upgrade to the newest revision. Raise ValueError if the database belongs to a newer Baton."""
+    current = _current(connection)
+    if current in unreleased.REVISIONS:
+        unreleased.convert(connection, current)
     try:
         command.upgrade(config(connection), "head")
     except (CommandError, RevisionError) as error:
@@ -27,7 +31,7 @@ def upgrade(connection: Connection) -> None:
 
 
 def downgrade(connection: Connection, revision: str) -> None:
-    """Downgrade to a revision. Raise ValueError if there is no such revision before the database's own."""
+    """Downgrade to a revision. Raise ValueError if no revision before the database's own has this id."""
     try:
         command.downgrade(config(connection), revision)
     except (CommandError, RevisionError) as error:
@@ -35,18 +39,24 @@ def downgrade(connection: Connection, revision: str) -> None:
 
 
 def lacking(connection: Connection | None) -> list[str]:
-    """Describe each revision that a database lacks, the oldest first; without a connection, all of them.
+    """Describe each revision missing in a database, oldest first; without a connection, all of them.
 
     Raises:
         ValueError: If the database belongs to a newer Baton.
     """
-    current = MigrationContext.configure(connection).get_current_revision() if connection is not None else None
+    current = _current(connection) if connection is not None else ""
+    if current in unreleased.REVISIONS:
+        current = ""
     known = ScriptDirectory.from_config(config())
     try:
         found = list(known.iterate_revisions("head", current or "base"))
     except (CommandError, RevisionError) as error:
         raise ValueError(_unknown(error)) from None
     return [f"{one.revision}: {one.doc}" for one in reversed(found)]
+
+
+def _current(connection: Connection) -> str:
+    return MigrationContext.configure(connection).get_current_revision() or ""
 
 
 def _unknown(error: Exception) -> str:

@@ -1,29 +1,98 @@
-"""Which servers of the organisation run, and their worker processes: each writes a line to Redis every few seconds."""
+"""The organisation's running servers and their workers: each writes a line to Redis every few seconds."""
 
 import asyncio
+import contextlib
+import json
 import os
 import socket
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field, SecretStr
+from pydantic.fields import FieldInfo
 
-from baton.kernel.base.pause import pause
-from baton.kernel.redis.client import Redis, RedisRefused, RedisUnavailable
-from baton.kernel.redis.session_keys import digest
-from baton.operate.health import Health
+from baton.delegate.runners.counts import JobCounts
+from baton.kernel.base.oidc_settings import OidcSettings
+from baton.kernel.base.settings import Settings
+from baton.kernel.http.features import of
+from baton.kernel.redis.client import Redis, RedisRefused, RedisUnavailable, digest
+from baton.lib.text.masking import mask
+from baton.operate.health import Dependency, Health, UpDown
+from baton.people.callers import CallerOf
+from baton.people.users import require
 from baton.policies.in_force import Policies
 
-EVERY_S = 5.0
-"""How often a worker writes its line."""
+# A server's settings as shown to an admin: without any secret.
+
+
+class SettingInForce(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting by its variable. `value` is in its environment form, and empty for a secret.
+
+    `is_default` is False for a value other than Baton's default.
+    """
+
+    name: str
+    value: str
+    is_default: bool
+    is_secret: bool
+    description: str
+
+
+def settings_in_force(settings: Settings) -> list[SettingInForce]:
+    """Return all settings, in the order of docs/operations.md."""
+    given = settings.model_fields_set
+    return [
+        SettingInForce(
+            name="PORT" if name == "port" else f"BATON_{name.upper()}",
+            value=shown(value := getattr(settings, name)),
+            is_default=name not in given or value == field.default,
+            is_secret=isinstance(value, SecretStr) and value.get_secret_value() != "",
+            description=field.description or "",
+        )
+        for name, field in listed(type(settings))
+    ]
+
+
+def listed(settings: type[Settings]) -> list[tuple[str, FieldInfo]]:
+    """Return all settings by their fields' names, in reading order.
+
+    The group inherited by `Settings` comes last: few need it, and pydantic puts it first.
+    """
+    return sorted(settings.model_fields.items(), key=lambda one: one[0] in OidcSettings.model_fields)
+
+
+def shown(value: object) -> str:
+    """Return a value as text; secrets and passwords in it are masked."""
+    if isinstance(value, SecretStr) or value is None:
+        return ""
+    if isinstance(value, (str, Path)):
+        return mask(str(value))
+    return mask(json.dumps(_plain(value)))
+
+
+def _plain(value: object) -> object:
+    """Return a value in its JSON form; models show their secrets as stars."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value
+
+
 GONE_AFTER = timedelta(seconds=30)
-"""A worker that wrote no line for so long is taken for one that has ended."""
+"""Maximum age of the line of a running worker."""
 FORGOTTEN_S = 3_600
-"""How long Redis keeps the lines when all servers are gone."""
+"""Retention of the lines in Redis after all servers have ended, in seconds."""
 
 
 class WorkerState(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker process as it wrote itself down. `server_pid` is its supervisor's, or its own where there is one process."""
+    """One worker process's own report. `server_pid` is its supervisor's, or its own for a single process."""
 
     host: str
     server_pid: int
@@ -33,11 +102,11 @@ class WorkerState(msgspec.Struct, frozen=True, kw_only=True):
     seen_at: datetime
     phase: str
     revision: str
-    """The policy revision in force; servers that differ for more than a moment are out of step."""
+    """The policy revision in force; servers that differ for long are out of sync."""
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """A server and its workers, the one that has run for longest first."""
+    """A server and its workers, the longest running first."""
 
     host: str
     pid: int
@@ -45,30 +114,24 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Servers:
-    """The workers of all servers that share a Redis; while it is away, this one alone."""
+    """The workers of all servers sharing a Redis; only this one while Redis is unavailable."""
 
     def __init__(self, redis: Redis, health: Health, policies: Policies, organisation: str, *, is_worker: bool) -> None:
         self._redis = redis
         self._health = health
         self._policies = policies
-        self._key = b"baton:servers:" + digest(organisation)
+        self._key = b"{baton}:servers:" + digest(organisation)
         self._host = socket.gethostname()
         self._server_pid = os.getppid() if is_worker else os.getpid()
         self._field = f"{self._host} {os.getpid()}".encode()
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Write this worker's line every few seconds, and remove it at the end."""
-        while not stop.is_set():
-            await self._health.check()  # so that a dependency's `since` is right to a few seconds
-            await self._write()
-            await pause(stop, EVERY_S)
-        try:
+    async def leave(self) -> None:
+        """Remove this worker's line. Without Redis it expires by its age."""
+        with contextlib.suppress(RedisUnavailable):
             await self._redis.call(b"HDEL", self._key, self._field)
-        except RedisUnavailable:
-            return  # the line ends by its age
 
-    async def find(self) -> list[Server]:
-        """List the servers that are running, by host and process; this one first where Redis is away."""
+    async def list_servers(self) -> list[Server]:
+        """List the running servers, by host and process; only this one while Redis is unavailable."""
         own = self._own()
         lines = {self._field: own}
         try:
@@ -87,14 +150,10 @@ class Servers:
             by_server[state.host, state.server_pid].append(state)
         return [Server(host=host, pid=pid, workers=workers) for (host, pid), workers in by_server.items()]
 
-    async def _write(self) -> None:
+    async def write(self, _stop: asyncio.Event) -> None:
+        """Write this worker's line. Raise RedisUnavailable."""
         line = msgspec.json.encode(self._own())
-        try:
-            await self._redis.pipeline(
-                [(b"HSET", self._key, self._field, line), (b"EXPIRE", self._key, FORGOTTEN_S)],
-            )
-        except RedisUnavailable:
-            return  # the next turn tries again
+        await self._redis.pipeline([(b"HSET", self._key, self._field, line), (b"EXPIRE", self._key, FORGOTTEN_S)])
 
     def _own(self) -> WorkerState:
         return WorkerState(
@@ -107,3 +166,95 @@ class Servers:
             phase=self._health.phase,
             revision=self._policies.status.revision,
         )
+
+
+# `GET /status/servers`, `GET /status/settings`: running servers, start times and settings; for admins and auditors.
+
+router = APIRouter(tags=["health"])
+HealthOf = Annotated[Health, Depends(of(Health))]
+JobCountsOf = Annotated[JobCounts, Depends(of(JobCounts))]
+ServersOf = Annotated[Servers, Depends(of(Servers))]
+SettingsOf = Annotated[Settings, Depends(of(Settings))]
+
+
+class WorkerModel(BaseModel):
+    """A worker process."""
+
+    pid: int
+    version: str
+    started_at: datetime
+    seen_at: datetime
+    phase: str
+    revision: str = Field(description="The policy revision in force there.")
+
+
+class ServerModel(BaseModel):
+    """A server: the processes started by one `baton serve`."""
+
+    host: str
+    pid: int
+    workers: list[WorkerModel]
+
+
+class DependencyModel(BaseModel):
+    """A dependency's state, as seen by the answering process."""
+
+    name: Dependency
+    state: UpDown
+    since: datetime
+    place: str = Field(description="Its address, without credentials.")
+    cause: str = Field("", description="Why it is down.")
+
+
+class JobQueueModel(BaseModel):
+    """Delegated jobs of the organisation, by state."""
+
+    jobs: dict[str, int]
+    oldest_s: float = Field(description="How long the oldest queued job has waited, in seconds.")
+    runners_alive: int = Field(description="Runners seen within the last minute.")
+
+
+class ServersModel(BaseModel):
+    """Running servers. `queue` is absent while the database is down."""
+
+    servers: list[ServerModel]
+    dependencies: list[DependencyModel]
+    queue: JobQueueModel | None = None
+
+
+class SettingModel(BaseModel):
+    """A setting in force. The value of a secret is never shown."""
+
+    name: str
+    value: str
+    is_default: bool
+    is_secret: bool = Field(description="True if a secret is set.")
+    description: str
+
+
+class SettingsModel(BaseModel):
+    """All settings of the answering server."""
+
+    items: list[SettingModel]
+
+
+@router.get("/status/servers", operation_id="get_servers", response_model_exclude_none=True)
+async def get_servers(caller: CallerOf, servers: ServersOf, health: HealthOf, jobs: JobCountsOf) -> ServersModel:
+    """Show the running servers and workers, the dependencies, and the queue of jobs."""
+    require(caller.principal, "metrics.read")
+    totals = await health.recent("jobs", jobs.count)
+    return ServersModel(
+        servers=[ServerModel.model_validate(one, from_attributes=True) for one in await servers.list_servers()],
+        dependencies=[DependencyModel.model_validate(one, from_attributes=True) for one in health.dependencies()],
+        queue=totals
+        and JobQueueModel(jobs=totals.jobs, oldest_s=totals.queue_age_s, runners_alive=totals.runners_alive),
+    )
+
+
+@router.get("/status/settings", operation_id="get_settings")
+async def get_settings(caller: CallerOf, settings: SettingsOf) -> SettingsModel:
+    """Show the settings in force, without secrets."""
+    require(caller.principal, "metrics.read")
+    return SettingsModel(
+        items=[SettingModel.model_validate(one, from_attributes=True) for one in settings_in_force(settings)]
+    )

@@ -1,72 +1,65 @@
-"""Every table, for migrations to compare the database with."""
+"""All tables, for migrations to compare the database with."""
 
 from sqlalchemy import Table
 
-from baton.clients.installed_hooks_store import InstalledHooksRow
-from baton.clients.last_heard_store import ClientRow
 from baton.context.codemap.store import CodeMapFileRow, CodeMapRow
 from baton.context.patterns.store import PatternRow
-from baton.context.utilization.store import ContextDayRow
-from baton.delegate.core.stores.tables import (
-    JOBS,
-    JobEventRow,
-    JobPermissionRow,
-    RunnerCommandRow,
-    RunnerRow,
-    SessionDelegationRow,
-)
-from baton.events.webhooks.store import WebhookRow
+from baton.delegate.core.stores import tables
+from baton.events.webhooks.service import WebhookRow
+from baton.kernel.changes.announce import LeadershipRow
 from baton.kernel.changes.audit_store import AuditRow
-from baton.kernel.changes.leadership import LeadershipRow
 from baton.kernel.changes.numbers import ChangedObjectRow, ChangeRow
-from baton.kernel.changes.organisation_settings import OrganisationSettingRow
+from baton.kernel.changes.write import OrganisationSettingRow
+from baton.machines.installed_hooks import InstalledHooksRow
+from baton.machines.session_projects import ClientRow
+from baton.modes.freezes import FreezeRow
 from baton.modes.store import ModeSettingRow
+from baton.people.approvals import APPROVALS
 from baton.people.browser_sessions.store import BrowserSessionRow
 from baton.people.stores.tokens import TokenRow
-from baton.people.stores.users import ProjectRow, TeamRow, UserRow
+from baton.people.stores.users import AliasRow, ProjectRow, TeamRow, UserRow
 from baton.policies.stores.layers import PolicyLayerRow
 from baton.policies.stores.revisions import PolicyRevisionRow
 from baton.policies.stores.unlocks import PolicyUnlockRow
-from baton.records.analytics.hook_failures_store import HookFailureRow
+from baton.records.analytics.hook_failures import HookFailureRow
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
-from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow, DecisionTotalRow
-from baton.records.review.wrong_blocks.store import WrongBlockRow
-from baton.route.feedback.fits_store import RoutingFitRow
+from baton.records.review.wrong_blocks.service import WrongBlockRow
+from baton.records.tables import DECISIONS, DecisionTotalRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.route.rosters.store import RoutingRosterRow
-from baton.sessions.overrides.store import OverrideRow
-from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
+from baton.sessions.exceptions.service import ExceptionRow
+from baton.spawn.graphs.store import GraphTaskRow, GraphViolationRow, TaskGraphRow
 
 ALL: tuple[Table, ...] = (
-    JOBS,
+    APPROVALS,
+    tables.JOBS,
     COLUMNS,
+    DECISIONS,
     DAY_COLUMNS,
     SUMMED,
     SUMMED_DAYS,
     *(
         row.__table__
         for row in (
+            AliasRow,
             AuditRow,
             BrowserSessionRow,
             ChangeRow,
             ChangedObjectRow,
             ClientRow,
-            ContextDayRow,
             CodeMapFileRow,
             CodeMapRow,
-            DecisionRow,
-            DecisionRuleRow,
             DecisionTotalRow,
+            FreezeRow,
             GraphTaskRow,
             GraphViolationRow,
             HookFailureRow,
             InstalledHooksRow,
-            JobEventRow,
-            JobPermissionRow,
+            tables.JobEventRow,
             LeadershipRow,
             ModeSettingRow,
             OrganisationSettingRow,
-            OverrideRow,
+            ExceptionRow,
             PatternRow,
             PolicyLayerRow,
             PolicyRevisionRow,
@@ -74,11 +67,10 @@ ALL: tuple[Table, ...] = (
             ProjectRow,
             WrongBlockRow,
             RouteFeedbackRow,
-            RoutingFitRow,
             RoutingRosterRow,
-            RunnerCommandRow,
-            RunnerRow,
-            SessionDelegationRow,
+            tables.RunnerCommandRow,
+            tables.RunnerRow,
+            tables.SessionDelegationRow,
             TaskGraphRow,
             TeamRow,
             TokenRow,

@@ -1,4 +1,4 @@
-"""`python -m baton.serve.asyncapi`: prints the AsyncAPI document of the events, as `openapi/asyncapi.json` holds it."""
+"""`python -m baton.serve.asyncapi`: prints the AsyncAPI document of the events (`openapi/asyncapi.json`)."""
 
 import json
 

@@ -1,20 +1,21 @@
-"""`baton db`: checks and migrates the database, on the server's machine; the server need not run.
+"""`baton db`: checks and migrates the database, on the server's machine, with or without a running server.
 
-The database is the one that `BATON_DATABASE_URL` or `BATON_HOME` names. A server migrates by itself when it starts.
+`BATON_DATABASE_URL` or `BATON_HOME` names the database. A starting server migrates it automatically.
 """
 
 import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
 import typer
 
-from baton.engine.call.principal import Principal
-from baton.serve.server_settings import server_settings
+from baton.rules.call.call import Principal
+from baton.serve.settings_doc import server_settings
 from baton.shared.time_span import time_span
 
 app = typer.Typer(
@@ -26,7 +27,7 @@ app = typer.Typer(
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 T = TypeVar("T")
-# SQL takes half a second to import, so each command imports what it needs.
+# Importing SQL takes half a second, so each command imports what it needs.
 
 
 @app.command()
@@ -41,7 +42,7 @@ def check(as_json: AsJson = False) -> None:
         print(f"{_named()}: the schema lacks")
         for revision in missing:
             print(f"  {revision}")
-        print("`baton db upgrade` adds it, and so does the server when it starts")
+        print("run `baton db upgrade`, or start the server")
     raise typer.Exit(1 if missing else 0)
 
 
@@ -50,28 +51,28 @@ def upgrade(as_json: AsJson = False) -> None:
     """Upgrade the schema to this version of Baton; data is kept."""
     from baton.operate import migrate
 
-    missing = _missing()
+    missing, begin = _missing(), time.monotonic()
+    for revision in missing:
+        print(f"adding {revision} …", file=sys.stderr, flush=True)
     _do(migrate.upgrade(server_settings()))
     if as_json:
         _show_json({"database": _named(), "added": missing})
         return
-    print(f"{_named()}: " + (f"added {', '.join(missing)}" if missing else "the schema was up to date already"))
+    added = f"added {', '.join(missing)} in {time.monotonic() - begin:.1f} s"
+    print(f"{_named()}: " + (added if missing else "the schema was already up to date"))
 
 
 @app.command()
 def downgrade(
-    revision: Annotated[str, typer.Argument(help="The revision to go back to, such as 0001.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm: data that only later revisions hold is lost.")] = False,
+    revision: Annotated[str, typer.Argument(help="The revision to go back to, such as 0032.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the loss of data of later revisions.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Downgrade the schema to an older version of Baton. Stop every server first, and make a backup."""
     from baton.operate import migrate
 
     if not yes:
-        print(
-            "baton: data that only later revisions hold would be lost; make a backup, then confirm with `--yes`",
-            file=sys.stderr,
-        )
+        print("baton: data of later revisions would be lost; make a backup, then confirm with `--yes`", file=sys.stderr)
         raise typer.Exit(2)
     _do(migrate.downgrade(server_settings(), revision))
     if as_json:
@@ -86,16 +87,16 @@ def admin_token(
     expires: Annotated[str, typer.Option(metavar="SPAN", help="When it expires, such as 30m, 8h, 90d.")] = "1d",
     as_json: AsJson = False,
 ) -> None:
-    """Create an admin token if the last one is lost, and show it, this once. Servers accept it within a second.
+    """Create a replacement admin token, and show it once. Servers accept it within a second.
 
-    A person runs it: an agent is refused.
+    Agents cannot run it: a person must.
     """
     from baton.kernel.base.sql import Database
     from baton.people import first_token
     from baton.shared.agent_process import agent_above
 
     if why := agent_above(os.getpid()):
-        print(f"baton: only a person makes a token, and this command is an agent's: {why}", file=sys.stderr)
+        print(f"baton: only a person may create a token, but this command is an agent's: {why}", file=sys.stderr)
         raise typer.Exit(1)
 
     settings = server_settings()
@@ -105,7 +106,7 @@ def admin_token(
         print(f"baton: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
     if _missing():
-        print("baton: the schema is not up to date; `baton db check` shows what it lacks", file=sys.stderr)
+        print("baton: the schema is not up to date; see `baton db check`", file=sys.stderr)
         raise typer.Exit(1)
     admin = Principal(
         organisation=settings.organisation, team=settings.team, user=user or settings.default_user, role="admin"
@@ -128,9 +129,9 @@ def admin_token(
 
 @app.command("demo-history")
 def demo_history(as_json: AsJson = False) -> None:
-    """Add a past week to a demonstration (`baton demo`): copies of what its agents did, dated on the last days.
+    """Add a past week to a demonstration (`baton demo`): backdated copies of its agents' actions.
 
-    A database that holds anything else is left alone. A person runs it: an agent is refused.
+    It refuses a database with any other data. Agents cannot run it: a person must.
     """
     from random import Random
 
@@ -139,11 +140,11 @@ def demo_history(as_json: AsJson = False) -> None:
     from baton.shared.agent_process import agent_above
 
     if why := agent_above(os.getpid()):
-        print(f"baton: only a person dates decisions back, and this command is an agent's: {why}", file=sys.stderr)
+        print(f"baton: only a person may backdate decisions, but this command is an agent's: {why}", file=sys.stderr)
         raise typer.Exit(1)
     settings = server_settings()
     if _missing():
-        print("baton: the schema is not up to date; `baton db check` shows what it lacks", file=sys.stderr)
+        print("baton: the schema is not up to date; see `baton db check`", file=sys.stderr)
         raise typer.Exit(1)
     person = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
 
@@ -158,7 +159,7 @@ def demo_history(as_json: AsJson = False) -> None:
     if as_json:
         _show_json({"decisions": stored})
         return
-    print(f"{stored} decisions were stored at moments of the last days; their sessions begin with `demo-past-`.")
+    print(f"{stored} decisions were stored for the last days; their sessions start with `demo-past-`.")
 
 
 def _missing() -> list[str]:
@@ -182,7 +183,6 @@ def _show_json(value: dict[str, object]) -> None:
 
 
 def _named() -> str:
-    """Return the database's URL without its password."""
     from baton.kernel.base.sql import database_url
 
     return database_url(server_settings()).render_as_string(hide_password=True)

@@ -1,4 +1,4 @@
-"""`python -m baton.serve.openapi`: prints the OpenAPI document, as `openapi/openapi.json` holds it."""
+"""`python -m baton.serve.openapi`: prints the OpenAPI document (`openapi/openapi.json`)."""
 
 import json
 

@@ -1,19 +1,18 @@
-"""What each process computes before it listens, always the same: its modules, the shipped rules, the certificates."""
+"""Preparations of each process before it listens: modules, shipped rules, certificates."""
 
 import os
 import sys
 import threading
 
-NICE = 10
-"""The `nice` value of a worker that starts, so that the others answer first."""
+NICE = 10  # the `nice` value of a starting worker, so that the others answer first
 
 
 def warm() -> None:
-    """Import the server, build the shipped rules, and read the machine's certificates. Each of them is kept."""
+    """Import the server, compile the shipped rules, and read the machine's certificates. All are cached."""
     import baton.main  # noqa: F401 - to have it imported
-    from baton.engine.policy.load import load
-    from baton.engine.policy.rules.layers import Layer
-    from baton.kernel.http.guards.outbound_tls import outbound_tls
+    from baton.kernel.http.guards.outbound_guard import outbound_tls
+    from baton.rules.policy.load import load
+    from baton.rules.policy.rules.files import Layer
     from baton.shared import policy_folders
 
     load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
@@ -21,10 +20,7 @@ def warm() -> None:
 
 
 def warm_politely() -> None:
-    """Do it at a low priority, so that a worker that is replaced does not slow the others.
-
-    On Linux priority is a thread's own, and only a thread that ends may give it up: none may raise it again.
-    """
+    """Do it at a low priority, so that a replaced worker does not slow others. A Linux thread cannot raise it."""
     if sys.platform != "linux":
         warm()
         return

@@ -1,6 +1,6 @@
-"""`python -m baton.serve.worker`: one of several processes that answer requests; `baton.serve.workers` starts it.
+"""`python -m baton.serve.worker`: one of several worker processes, started by `baton.serve.workers`.
 
-It reads an `Order` from its standard input, and exits once that input ends: then the supervisor is gone.
+It reads an `WorkerOrder` from standard input, and exits when that input ends with the supervisor.
 """
 
 import asyncio
@@ -9,28 +9,29 @@ import os
 import signal
 import socket
 import sys
+import threading
 
 import msgspec
 
 from baton.serve.warm import warm_politely
 
-READY = b"ready\n"
-"""The line that a worker prints once it takes calls."""
+STOP_S = 15.0  # maximum time of a worker without its supervisor, in seconds
+READY = b"ready\n"  # the line printed by a ready worker
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What the workers share: Redis's URL, and the listening sockets by their descriptors."""
+class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """The workers' shared resources: Redis's URL, and the descriptors of listening sockets."""
 
     redis_url: str
     listeners: list[int]
 
 
 def main() -> None:
-    """Read the order and serve. Settings come from the environment, as the supervisor's do."""
+    """Read the order and serve. Settings come from the environment."""
     line = sys.stdin.buffer.readline()
-    if not line:  # the supervisor is gone already
+    if not line:  # the supervisor has already ended
         return
-    order = msgspec.json.decode(line, type=Order)
+    order = msgspec.json.decode(line, type=WorkerOrder)
     gc.disable()  # until it is ready, as in `baton.serve.command`
     warm_politely()
     from baton.kernel.base.logs import configure
@@ -45,8 +46,12 @@ def main() -> None:
         loop, stdin = asyncio.get_running_loop(), sys.stdin.fileno()
 
         def leave() -> None:
+            # The supervisor has ended, and a new one needs the port: nothing is drained, and nothing outlives this.
             loop.remove_reader(stdin)
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+            end = threading.Timer(STOP_S, os._exit, [1])
+            end.daemon = True
+            end.start()
 
         loop.add_reader(stdin, leave)
         sys.stdout.buffer.write(READY)

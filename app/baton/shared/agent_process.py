@@ -1,7 +1,4 @@
-"""Whether a process is one of a person's at a terminal, or of an agent. Server and command line look in the same way.
-
-docs/decisions/0015-a-persons-word.md has the reasons and what was measured.
-"""
+"""Distinguishes a person's processes at a terminal from an agent's (docs/decisions/0015-a-persons-word.md)."""
 
 import os
 import re
@@ -15,46 +12,36 @@ from typing import NamedTuple
 
 import psutil
 
-_DEEPEST = 64
-"""Most ancestors of a person's process: a longer chain is made to hide something, or to keep the server busy."""
+_DEEPEST = 64  # maximum number of ancestors of a person's process. Longer chains hide something or overload the server.
 _CLIENTS = re.compile(
     r"(claude|claude-code|codex|gemini|gemini-cli|qwen|qwen-code|copilot|opencode|cursor-agent|cursor-cli|aider|goose"
     r"|amp|crush|cline|roo|kilocode|continue|cn|droid|auggie|kiro-cli|openhands|plandex|iflow|codebuddy|claude-agent-acp"
     r"|codex-acp|acp-agent)(\.exe|\.cmd|\.js|\.mjs|\.cjs|\.py)?"
-)
-"""Programs that run agents, by the name of their file, or of the script that an interpreter was given."""
+)  # programs that run agents, by the name of their file or of an interpreter's script
 _PACKAGES = re.compile(
     r"/(@anthropic-ai/claude-code|@openai/codex|@google/gemini-cli|@qwen-code/qwen-code|@github/copilot|opencode-ai"
     r"|@zed-industries/[a-z-]+-acp)(/|$)"
-)
-"""The same by the package that a script lies in, whatever its own name is."""
+)  # the same by the script's package
 _INTERPRETERS = re.compile(r"(node|nodejs|bun|deno|python[0-9.]*|pypy[0-9.]*|ruby|npx|tsx|uv|uvx)(\.exe)?")
 _OF_AGENTS = re.compile(
     r"CLAUDECODE|CLAUDE_CODE_(ENTRYPOINT|SESSION_ID|SSE_PORT)|CLAUDE_PID|AI_AGENT|CODEX_(SANDBOX|THREAD_ID|CI).*|GEMINI_CLI"
     r"|QWEN_CODE|OPENCODE(_PID|_CALLER|_CLIENT)?|COPILOT_(CLI|AGENT_SESSION_ID)|CURSOR_(AGENT|CLI)|CLINE_ACTIVE"
     r"|GOOSE_TERMINAL|AMP_THREAD_ID|AUGMENT_AGENT|BATON_JOB"
-)
-"""Variables that a client sets for what it starts; a process keeps them when it leaves the client's tree."""
-_UCRED = struct.Struct("3i")
-"""Linux's `struct ucred`: process, user and group."""
-_MACOS_LEVEL, _MACOS_PEER_PID = 0, 2
-"""macOS's SOL_LOCAL and LOCAL_PEERPID, which Python's `socket` does not name."""
-_TTY, _START = 4, 19
-"""Fields of Linux's /proc/PID/stat behind the program's name: the terminal, 0 for none; ticks from the boot to its start."""
+)  # variables set by a client for its children. A process outside the client's tree keeps them.
+_UCRED = struct.Struct("3i")  # Linux's `struct ucred`: process, user and group
+_MACOS_LEVEL, _MACOS_PEER_PID = 0, 2  # macOS's SOL_LOCAL and LOCAL_PEERPID, missing in Python's `socket`
+_TTY, _START = 4, 19  # fields of /proc/PID/stat after the name: terminal (0: none), start in ticks
 
 
 class ProcessId(NamedTuple):
-    """A process by its number and its start, since numbers are used again.
-
-    `start` is in ticks since the boot on Linux, in microseconds since 1970 elsewhere.
-    """
+    """A process by its number and start: ticks since boot on Linux, microseconds since 1970 elsewhere."""
 
     pid: int
     start: int
 
 
 def peer_pid(connection: socket.socket) -> int:
-    """Return which process has connected, as the kernel tells it. Raise OSError if it cannot."""
+    """Return the peer's process id from the kernel. Raise OSError on failure."""
     if sys.platform == "darwin":
         macos: int = struct.unpack("i", connection.getsockopt(_MACOS_LEVEL, _MACOS_PEER_PID, 4))[0]
         return macos
@@ -63,53 +50,39 @@ def peer_pid(connection: socket.socket) -> int:
 
 
 def identify(pid: int) -> ProcessId:
-    """Return which process has a number now. Raise OSError or psutil.Error if none has."""
+    """Return the process with this number. Raise OSError or psutil.Error without one."""
     if sys.platform == "linux":
         return ProcessId(pid, int(_stat(pid)[_START]))
     return ProcessId(pid, round(psutil.Process(pid).create_time() * 1e6))
 
 
 def doubt(pid: int, clients: Collection[ProcessId] = ()) -> str:
-    """Return why a process is not taken for a person's, "" if it is one.
-
-    Args:
-        pid: The process.
-        clients: Processes that are known to be clients of agents, whatever they are called.
-
-    Raises:
-        OSError: If it has ended.
-        psutil.Error: The same, or it cannot be looked at.
-    """
+    """Return why a process is not a person's, or "". `clients` are known clients. Raise OSError or psutil.Error."""
     return agent_above(pid, clients) or ("" if terminal_of(pid) else "it has no terminal")
 
 
 def agent_above(pid: int, clients: Collection[ProcessId] = ()) -> str:
-    """Return how a process is known to be an agent's, "" if nothing tells.
-
-    Raises:
-        OSError: If it has ended.
-        psutil.Error: The same.
-    """
+    """Return why a process is an agent's, or "". Raise OSError or psutil.Error if it has ended."""
     peer = psutil.Process(pid)
     above = peer.parents()
     if len(above) > _DEEPEST:
-        return f"it has more than {_DEEPEST} processes above it"
+        return f"it has more than {_DEEPEST} ancestors"
     known = {one.pid: one for one in clients}
     for process in [peer, *above]:
         where = f"process {process.pid}"
         if client := client_name(process):
             return f"it descends from `{client}` ({where})"
         if process.pid in known and identify(process.pid) == known[process.pid]:
-            return f"it descends from `{process.name()}` ({where}), which runs hooks as an agent's client"
+            return f"it descends from `{process.name()}` ({where}), a client that runs hooks"
         if variable := _variable(process):
             return f"`{variable}` is set in {where}, as an agent's client sets it"
     return ""
 
 
 def terminal_of(pid: int) -> str:
-    """Return the controlling terminal of a process by its number or name, "" for none."""
+    """Return the number or name of a process's controlling terminal, or ""."""
     if sys.platform == "linux":
-        # Not by psutil, which remembers the machine's terminals and knows no new one.
+        # Not by psutil, which caches the machine's terminals and misses new ones.
         number = _stat(pid)[_TTY]
         return "" if number == "0" else number
     done = subprocess.run(["/bin/ps", "-o", "tty=", "-p", str(pid)], capture_output=True, text=True, check=False)
@@ -118,30 +91,30 @@ def terminal_of(pid: int) -> str:
 
 
 def client_name(process: psutil.Process) -> str:
-    """Return the name by which a process is a client of agents, "" for any other process."""
+    """Return the name of an agents' client, or "" for any other process."""
     try:
         words = process.cmdline()
         program = process.name()
-    except psutil.AccessDenied:  # another user's, such as init's: none that an agent of this user runs in
+    except psutil.AccessDenied:  # another user's, such as init: it runs no agent of this user
         return ""
     names = [program, *(word.rpartition("/")[2] for word in words[:1])]
     if _INTERPRETERS.fullmatch(names[-1]):
-        # The script is the first word that is no option; what an option takes is not told apart, and is no client either.
+        # The script is the first word other than an option. An option's value is not a client either.
         names += [word.rpartition("/")[2] for word in words[1:4] if not word.startswith("-")]
     found = next((name for name in names if _CLIENTS.fullmatch(name.lower())), "")
     return found or next((match[1] for word in words[:4] if (match := _PACKAGES.search(word))), "")
 
 
 def own_doubt() -> str:
-    """Return why this very process is not taken for a person's, "" if it is one."""
+    """Return why this process is not a person's, or ""."""
     try:
         return doubt(os.getpid())
     except (OSError, psutil.Error):
-        return "it cannot be looked at"
+        return "it cannot be inspected"
 
 
 def _stat(pid: int) -> list[str]:
-    # proc(5): the name in parentheses may hold spaces.
+    # proc(5): the name in parentheses may contain spaces.
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 

@@ -1,4 +1,4 @@
-"""The TLS context of clients that run on a developer's machine."""
+"""The TLS context of clients on a developer's machine."""
 
 import ssl
 from functools import cache
@@ -7,10 +7,7 @@ import httpx2
 
 
 def client_tls(url: str) -> ssl.SSLContext:
-    """Return what checks the certificate of the server at `url`: the machine's authorities, or those of `SSL_CERT_FILE`.
-
-    They take 20 ms to read, so they are read once, and never for a URL without TLS: its context trusts nobody.
-    """
+    """Return the TLS context for a URL, with the machine's authorities or `SSL_CERT_FILE`, read once (20 ms)."""
     return _machine() if url.lower().startswith("https:") else no_tls()
 
 

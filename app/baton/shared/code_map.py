@@ -1,28 +1,22 @@
-"""The outline of a file as a developer's machine sends it: names, kinds and lines, never the text; and its limits."""
+"""The outline of a file from a developer's machine: names, kinds and lines, never the text; and its limits."""
 
 from hashlib import blake2b
 from typing import Literal
 
 import msgspec
 
-MOST_FILES = 9_000
-"""Files of one code map: all of their digests go into one request, which may have 20,000 values and keys."""
-MOST_SYMBOLS = 100
-"""Symbols of one file."""
-MOST_IN_ALL = 60_000
-"""Symbols of one code map."""
-MOST_MENTIONS = 40
-"""Names that a file uses and does not define."""
-MOST_AT_ONCE = 200
-"""Outlines in one request."""
-LONGEST_PATH, LONGEST_NAME = 400, 120
-"""Characters of a path, relative to the project's root, and of a name."""
+MOST_FILES = 9_000  # per code map: their digests are one request of at most 20,000 values and keys
+MOST_SYMBOLS = 100  # maximum number of symbols per file
+MOST_IN_ALL = 60_000  # maximum number of symbols per code map
+MOST_MENTIONS = 40  # maximum number of a file's used but undefined names
+MOST_AT_ONCE = 200  # maximum number of outlines per request
+LONGEST_PATH, LONGEST_NAME = 400, 120  # characters of a relative path, and of a name
 Kind = Literal["class", "function", "method", "type", "module", "constant"]
 KINDS: tuple[Kind, ...] = ("class", "function", "method", "type", "module", "constant")
 
 
 class Symbol(msgspec.Struct, frozen=True, array_like=True):
-    """A definition: `line` counts from 1, `within` is the class or module that holds it, "" for none."""
+    """A definition. `line` counts from 1; `within` is its class or module, or ""."""
 
     name: str
     kind: Kind
@@ -31,7 +25,7 @@ class Symbol(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. `mentions` are names that it uses and does not define, the most used first."""
+    """One file. `mentions` are used but undefined names, most used first."""
 
     path: str
     language: str
@@ -40,6 +34,6 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """What tells it from every other outline; machine and server compute it alike."""
+        """Identifies the outline. Machine and server compute it alike."""
         content = msgspec.json.encode((self.path, self.language, self.symbols, self.mentions))
         return blake2b(content, digest_size=12).hexdigest()

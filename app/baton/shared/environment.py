@@ -1,4 +1,4 @@
-"""The names of every environment variable that Baton reads, on the server and on developers' machines."""
+"""The names of all environment variables used by Baton, on the server and on developers' machines."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -18,105 +18,36 @@ CLIENT_VARIABLES = frozenset(
         "BATON_USER",
         "BATON_WORK_ITEMS",
         "BATON_WORK_ITEMS_COMMAND",
-    },
-)
-"""Variables of the hooks and the command line, which the server does not read."""
-SERVER_VARIABLES: frozenset[str] = frozenset(
-    {
-        "BATON_ADMIN_PER_MINUTE",
-        "BATON_ALLOWED_HOSTS",
-        "BATON_AUTH",
-        "BATON_AUTO_LEVEL",
-        "BATON_BREAKER_LEAST",
-        "BATON_BREAKER_OPEN_S",
-        "BATON_BREAKER_SLOW_MS",
-        "BATON_BREAKER_WILSON",
-        "BATON_BREAKER_WINDOW",
-        "BATON_CONFIDENCE_THRESHOLD",
-        "BATON_DATABASE_URL",
-        "BATON_DEFAULT_USER",
-        "BATON_DISCONNECT_S",
-        "BATON_DRAIN_S",
-        "BATON_ENABLE_LOCAL_DELEGATION",
-        "BATON_ENABLE_LOCAL_ENRICHMENT",
-        "BATON_ENABLE_LOCAL_INFERENCE_PIPELINE",
-        "BATON_ENABLE_PATTERN_ENFORCEMENT",
-        "BATON_EVENTS",
-        "BATON_EVENTS_ENTRIES",
-        "BATON_EVENTS_FILE",
-        "BATON_EVENTS_FILE_MB",
-        "BATON_EVENTS_HOURS",
-        "BATON_EVENTS_MB",
-        "BATON_EVENTS_PREFIX",
-        "BATON_EVENTS_RESTRICTED_OUT",
-        "BATON_EVENTS_TOPICS",
-        "BATON_EVENTS_TOOL_CONTENT",
-        "BATON_EVENTS_WITHOUT",
-        "BATON_ENRICHMENT_HOSTS",
-        "BATON_EXPENSIVE_PER_MINUTE",
-        "BATON_EXTERNAL_COMPLIANCE",
-        "BATON_HISTORY_TTL_S",
-        "BATON_HOME",
-        "BATON_HOST",
-        "BATON_JOB_INACTIVITY_S",
-        "BATON_JOB_TIMEOUT_S",
-        "BATON_KAFKA_URL",
-        "BATON_LLM_ROUTING_TIMEOUT_S",
-        "BATON_LOCAL_DELEGATION_AS",
-        "BATON_LOCAL_DELEGATION_CONFIDENCE",
-        "BATON_LOCAL_DELEGATION_ENDPOINTS",
-        "BATON_LOCAL_DELEGATION_PRICES",
-        "BATON_LOCAL_DELEGATION_TIMEOUT_S",
-        "BATON_LOCAL_DELEGATION_TOKENS",
-        "BATON_LOG_FORMAT",
-        "BATON_LOG_LEVEL",
-        "BATON_MODEL_KEY",
-        "BATON_MODEL_NAME",
-        "BATON_MODEL_URL",
-        "BATON_OIDC_CLIENT_ID",
-        "BATON_OIDC_CLIENT_SECRET",
-        "BATON_OIDC_CLIENT_SECRET_FILE",
-        "BATON_OIDC_DOMAIN",
-        "BATON_OIDC_ISSUER",
-        "BATON_OIDC_NAME",
-        "BATON_OIDC_USER_CLAIM",
-        "BATON_ON_FAILURE",
-        "BATON_ORGANISATION",
-        "BATON_OTEL_ENDPOINT",
-        "BATON_OTEL_HEADERS",
-        "BATON_PERMISSION_S",
-        "BATON_POLICIES",
-        "BATON_POLL_S",
-        "BATON_PORT",
-        "BATON_PRICES",
-        "BATON_QUEUE_EXPIRY",
-        "BATON_RATE_BURST",
-        "BATON_RATE_PER_MINUTE",
-        "BATON_RECORDS_QUEUE",
-        "BATON_RECORDS_REDIS_MB",
-        "BATON_RECORDS_SPOOL_MB",
-        "BATON_REDIS_TIMEOUT_MS",
-        "BATON_REDIS_URL",
-        "BATON_ROUTE_PROMPTS",
-        "BATON_ROUTING_NODE_KEY",
-        "BATON_ROUTING_NODE_URL",
-        "BATON_TEAM",
-        "BATON_USE_LLM_ROUTING",
-        "BATON_USE_ONEX_ROUTING_NODES",
-        "BATON_WEBHOOK_HOSTS",
-        "BATON_WORKERS",
     }
-)
-"""Variables of the server: `BATON_` and the name of a field of `Settings`. A test compares them.
+)  # variables of the hooks and the command line, unused by the server
+SERVER_VARIABLES: frozenset[str] = frozenset({
+    "BATON_ADMIN_PER_MINUTE", "BATON_ALLOWED_HOSTS", "BATON_AUTH", "BATON_AUTO_LEVEL", "BATON_BREAKER_SLOW_MS",
+    "BATON_CONFIDENCE_THRESHOLD", "BATON_DATABASE_URL", "BATON_DEFAULT_USER", "BATON_DISCONNECT_S", "BATON_DRAIN_S",
+    "BATON_ENABLE_LOCAL_DELEGATION", "BATON_ENABLE_LOCAL_ENRICHMENT", "BATON_ENABLE_LOCAL_INFERENCE_PIPELINE",
+    "BATON_ENABLE_PATTERN_ENFORCEMENT", "BATON_EVENTS", "BATON_EVENTS_FILE", "BATON_EVENTS_HOURS",
+    "BATON_EVENTS_PREFIX", "BATON_EVENTS_RESTRICTED_OUT", "BATON_EVENTS_TOPICS", "BATON_EVENTS_WITHOUT",
+    "BATON_EXPENSIVE_PER_MINUTE", "BATON_EXTERNAL_COMPLIANCE", "BATON_HISTORY_TTL_S", "BATON_HOME", "BATON_HOST",
+    "BATON_JOB_INACTIVITY_S", "BATON_JOB_TIMEOUT_S", "BATON_KAFKA_URL", "BATON_LLM_ROUTING_TIMEOUT_S",
+    "BATON_LOCAL_DELEGATION_AS", "BATON_LOCAL_DELEGATION_ENDPOINTS", "BATON_LOCAL_DELEGATION_TIMEOUT_S",
+    "BATON_LOG_FORMAT", "BATON_LOG_LEVEL", "BATON_MODEL_KEY", "BATON_MODEL_NAME", "BATON_MODEL_URL",
+    "BATON_OIDC_CLIENT_ID", "BATON_OIDC_CLIENT_SECRET", "BATON_OIDC_CLIENT_SECRET_FILE", "BATON_OIDC_DOMAIN",
+    "BATON_OIDC_ISSUER", "BATON_OIDC_NAME", "BATON_OIDC_USER_CLAIM", "BATON_ON_FAILURE", "BATON_ORGANISATION",
+    "BATON_OTEL_ENDPOINT", "BATON_OTEL_HEADERS", "BATON_PERMISSION_S", "BATON_POLICIES", "BATON_POLL_S", "BATON_PORT",
+    "BATON_PRICES", "BATON_QUEUE_EXPIRY", "BATON_RATE_BURST", "BATON_RATE_PER_MINUTE", "BATON_RECORDS_REDIS_MB",
+    "BATON_RECORDS_SPOOL_MB", "BATON_REDIS_TIMEOUT_MS", "BATON_REDIS_URL", "BATON_ROUTE_PROMPTS",
+    "BATON_ROUTING_NODE_KEY", "BATON_ROUTING_NODE_URL", "BATON_TEAM", "BATON_USE_LLM_ROUTING", "BATON_USE_ROUTING_NODE",
+    "BATON_WEBHOOK_HOSTS", "BATON_WORKERS",
+})  # fmt: skip
+"""Variables of the server: `BATON_` and the name of a field of `Settings`, compared by a test.
 
-They stand here, because the command line warns of misspelt ones and is installed without the server's dependencies.
+Listed here because the command line warns of misspelt ones, and is installed without the server's dependencies.
 """
 
 
 def unknown_variables(
     environ: Mapping[str, str], known: Iterable[str] = SERVER_VARIABLES | CLIENT_VARIABLES
 ) -> list[str]:
-    """Describe each `BATON_` variable that nothing reads, with the spelling that was likely meant."""
+    """Describe each unknown `BATON_` variable, with a suggested spelling."""
     names = frozenset(known)
     problems = []
     for name in sorted(environ):

@@ -1,4 +1,4 @@
-"""Where a server without tokens listens for people: both the server and the command line find it by the port."""
+"""The socket for people, of a server without tokens. Server and command line derive it from the port."""
 
 import os
 import socket
@@ -12,33 +12,30 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def local_folder() -> Path:
-    """Return the folder of this user's sockets, whether it exists or not."""
+    """Return the folder of this user's sockets. It may not exist."""
     user = os.geteuid()
     runtime = Path(f"/run/user/{user}")
-    # Fixed places, not those of XDG_RUNTIME_DIR and TMPDIR: a server and its people may have different ones.
+    # Fixed paths instead of XDG_RUNTIME_DIR and TMPDIR, which may differ between a server and its users.
     return runtime / "baton" if runtime.is_dir() else Path(f"/tmp/baton-{user}")  # noqa: S108 - see `is_ours`
 
 
 def person_socket(port: int) -> Path:
-    """Return the path of the socket of the server on this port, whether it exists or not."""
+    """Return the socket's path for the server on this port. It may not exist."""
     return local_folder() / f"person-{port}.sock"
 
 
 def socket_path(url: str) -> Path | None:
-    """Return where the server at this URL would listen for people, None for a server of another machine."""
+    """Return the socket's path for the server at this URL, or None for another machine."""
     parts = urlsplit(url)
     if sys.platform == "win32":
-        return None  # its sockets for people would be files of another kind; a token proves a person there
+        return None  # Windows has no such socket; a token proves a person there
     if parts.scheme != "http" or parts.hostname not in LOOPBACK or parts.username:
         return None
     return person_socket(parts.port or 80)
 
 
 def is_person_socket(path: Path) -> bool:
-    """Return whether a server listens there, where nobody else can have put one.
-
-    A killed server leaves its socket behind, and another kind of server may have its port by now.
-    """
+    """Return whether a server listens on a private socket. A killed server leaves its socket behind."""
     if not path.is_socket() or not is_ours(path.parent):
         return False
     with socket.socket(socket.AF_UNIX) as probe:
@@ -50,8 +47,24 @@ def is_person_socket(path: Path) -> bool:
     return True
 
 
+def listen(path: Path, backlog: int) -> socket.socket:
+    """Listen on a socket private to this user, instead of an abandoned one. Raise OSError if that is impossible."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_ours(path.parent):
+        raise PermissionError(f"`{path.parent}` is not private to this user")
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(mask)
+    listener.listen(backlog)
+    return listener
+
+
 def is_ours(folder: Path) -> bool:
-    """Return whether nobody else can reach into a folder: it is the user's own, no link, and closed to others."""
+    """Return whether a folder is private: the user's own, not a link, and closed to others."""
     try:
         found = folder.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Reads policy folders from disk; `baton.engine.policy` loads what they hold."""
+"""Reads policy folders from disk, for `baton.rules.policy`."""
 
 from pathlib import Path
 
@@ -11,10 +11,9 @@ def shipped() -> Path:
 
 
 def read(folder: Path) -> dict[str, str]:
-    """Return the text of every `*.yaml` below a folder by relative path, {} for a folder that does not exist.
+    """Return the text of every visible `*.yaml` below a folder by relative path. Raise OSError.
 
-    Hidden files and folders are left out. In text that is not UTF-8 the bad bytes are replaced, so that loading it
-    names the file and the line. Raises OSError.
+    {} for a missing folder. Invalid UTF-8 is replaced, so that loading reports file and line.
     """
     files: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):

@@ -1,8 +1,8 @@
-"""The agents that are known by name: how each is started to speak the Agent Client Protocol, and how it is installed.
+"""Agents known by name: their commands for the Agent Client Protocol, and their installation.
 
-Any other name may be served, too, with a command in `runner.yaml`. The commands are those of the ACP registry
-(https://github.com/agentclientprotocol/registry, one `<id>/agent.json` each, read in November 2026), with the program in place
-of `npx <package>`, so that nothing is downloaded when a job starts.
+Other names need a command in `runner.yaml`. The commands are those of the ACP registry
+(https://github.com/agentclientprotocol/registry, one `<id>/agent.json` each, read in November 2026), with the program
+instead of `npx <package>`, so that starting a job downloads nothing.
 """
 
 import re
@@ -10,16 +10,14 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
 
-PROVIDERS: tuple[str, ...] = ("codex", "claude_code", "opencode", "gemini")
-"""Agents that everybody is offered; the first is the default."""
+PROVIDERS: tuple[str, ...] = ("codex", "claude_code", "opencode", "gemini")  # for everybody; the first is the default
 _NPM = "npm install -g "
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.]{0,63}")
-_SAME = {"codex_acp": "codex", "claude_acp": "claude_code"}
-"""Ids of the registry for agents that have another name here."""
+_SAME = {"codex_acp": "codex", "claude_acp": "claude_code"}  # ids of the registry with another name here
 
 
 class AcpAgent(NamedTuple):
-    """How an agent is started, and the command or the page that installs it."""
+    """An agent's command, and the command or page for its installation."""
 
     command: tuple[str, ...]
     install: str
@@ -42,17 +40,16 @@ ACP_AGENTS: dict[str, AcpAgent] = {
     "kimi": AcpAgent(("kimi", "acp"), "https://github.com/MoonshotAI/kimi-cli"),
     "pi_acp": AcpAgent(("pi-acp",), _NPM + "pi-acp"),
     "qwen_code": AcpAgent(("qwen", "--acp"), _NPM + "@qwen-code/qwen-code"),
-}
-"""The known agents by the names of jobs: the registry's ids with `_` for `-`."""
+}  # the known agents by their names in jobs: the registry's ids with `_` for `-`
 
 
 def provider_name(text: str) -> str | None:
-    """Return the name that a text stands for: in any case, with `-` or blanks for `_`; None if it cannot be a name."""
+    """Normalize a provider's name: fold case, `_` for `-` and blanks. Return None if it is invalid."""
     name = "_".join(text.casefold().replace("-", " ").replace("_", " ").split())
     return _SAME.get(name, name) if _NAME.fullmatch(name) else None
 
 
 def near_provider(text: str, served: Iterable[str] = ()) -> str:
-    """Return the provider that was probably meant, or ""."""
+    """Return the provider with the most similar name, or ""."""
     names = dict.fromkeys([*served, *ACP_AGENTS])
     return next(iter(get_close_matches(text.lower().replace(" ", "_").replace("-", "_"), names, n=1)), "")

@@ -1,4 +1,4 @@
-"""The one way to say a time span: `90d`, `12h`, `30m`, `45s`, `500ms`."""
+"""Time spans: `90d`, `12h`, `30m`, `45s`, `500ms`."""
 
 import re
 from datetime import timedelta
@@ -11,11 +11,7 @@ _SPAN = re.compile(rf"([1-9][0-9]{{0,5}})({'|'.join(_UNITS)})")
 
 
 def time_span(text: str) -> timedelta:
-    """Parse a time span.
-
-    Raises:
-        ValueError: If it is anything else; the text says what is allowed.
-    """
+    """Parse a time span. Raise ValueError with the allowed formats."""
     found = _SPAN.fullmatch(text)
     if found is None:
         raise ValueError(f"`{text}` is not a time span; give a number with `s`, `m`, `h`, `d` or `w`, such as `90d`")

@@ -1,4 +1,4 @@
-"""`baton codemap` as a person runs it, against a real server: what goes, what stays, and what changed."""
+"""`baton codemap` as a person runs it, against a real server: removed, kept and changed files."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`baton demo` on a real server: each kind of decision, what the people have, its agent, and that it refuses a server in use."""
+"""`baton demo` on a real server: each kind of decision, people, agent, and the refusal of a used server."""
 
 import signal
 import subprocess
@@ -73,9 +73,9 @@ def test_live_goes_on_with_a_question_that_waits_until_it_is_stopped(server, tmp
     words, env = [BATON, "demo", "--live", "--every", "0.05"], environment(server, tmp_path)
     with subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) as going, server.client() as admin:
         try:
-            asked = until(lambda: ok(admin.get("/permissions", params={"state": "pending"}))["items"])[0]
+            asked = until(lambda: ok(admin.get("/approvals"))["items"])[0]
             assert asked["command"] == "cd build && rm -rf 'old bundles'"
-            answer = f"/jobs/{asked['job']}/permissions/{asked['id']}"
+            answer = f"/approvals/{asked['id']}"
             ok(admin.post(answer, json={"answer": "deny", "reason": "keep them"}))
             until(lambda: ok(admin.get(f"/jobs/{asked['job']}"))["state"] == "completed")
             assert "I left them where they are." in ok(admin.get(f"/jobs/{asked['job']}/output"))["output"]

@@ -1,4 +1,4 @@
-"""What agents cost: calls and jobs priced, by every grouping, each token once, each reader their own."""
+"""Costs of agents: priced calls and jobs, by every grouping, each token once, each reader their own."""
 
 import csv
 import io
@@ -9,11 +9,11 @@ import pytest
 
 from baton.delegate.core.job import Job
 from baton.delegate.core.stores import jobs as jobs_store
-from baton.delegate.jobs.costs.prices import parse_prices
-from baton.engine.call.principal import Principal
+from baton.delegate.jobs.costs import parse_prices
 from baton.kernel.base.errors import Forbidden, Invalid
-from baton.operate.costs.service import AgentCosts
+from baton.operate.costs import AgentCosts
 from baton.records.pipeline import store
+from baton.rules.call.call import Principal
 from tests.support.records import record
 from tests.support.server import until
 

@@ -1,4 +1,4 @@
-"""`GET /stream` over real HTTP: one stream of everything, each reader told what the lists would show them."""
+"""`GET /stream` over real HTTP: one stream of everything, with the access rights of the lists."""
 
 import signal
 
@@ -55,7 +55,7 @@ def test_everything_comes_in_one_stream_and_each_hears_their_own(follow, server)
         assert http.post("/hooks/claude-code", json=start).status_code == 200
         assert http.put("/mode", json={"scope": "user", "enabled": True, "level": "strict"}).status_code == 200
         job, asked = jobs["dora-l"]
-        http.post(f"/jobs/{job}/permissions/{asked}", json={"answer": "deny", "reason": "no"}).raise_for_status()
+        http.post(f"/approvals/{asked}", json={"answer": "deny", "reason": "no"}).raise_for_status()
         http.post(f"/jobs/{job}/cancel")
     with server.client(**{"Baton-User": "eve-l"}) as http:
         http.post(f"/jobs/{jobs['eve-l'][0]}/cancel").raise_for_status()

@@ -1,15 +1,16 @@
-"""What the live stream says of events, and who hears them."""
+"""The live stream's view of events, and their readers."""
 
 import json
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
-from baton.engine.call.modes import ModeSetting
-from baton.engine.call.principal import Principal
+from baton.events.log import Emission, LogEntry
 from baton.modes.listing import ModeList
-from baton.operate.live.events import LIVE_TOPICS, LiveEvents
-from baton.records.review.feed import FeedEntry, LiveEvent
+from baton.operate.live import LIVE_TOPICS, LiveEvents
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import ModeSetting
 from tests.support.cases import listed
 
 ANN = Principal(team="web", user="ann", role="developer")
@@ -32,11 +33,9 @@ LIVE = LiveEvents(ModeList(None, Users()))
 
 
 def entry(event_type, user="ann", team="web", organisation="default", **data):
-    event = LiveEvent(
-        organisation=organisation, team=team, user=user, time="2026-02-02T03:04:05.000+00:00",
-        data={"event_type": event_type, "session_id": "s"} | data,
-    )  # fmt: skip
-    return FeedEntry((1, 0), event=event)
+    at_ms = int(datetime(2026, 2, 2, 3, 4, 5, tzinfo=UTC).timestamp() * 1000)
+    content = json.dumps({"session_id": "s"} | data).encode()
+    return LogEntry((1, 0), Emission(event_type.replace(".", "-"), "id", at_ms, organisation, team, user, content))
 
 
 def shown(one, reader, topics=LIVE_TOPICS):
@@ -106,7 +105,7 @@ HEARD = [
     (mode("user", scope_id="bob"), "bob admin"),
     (mode("user_project", scope_user="bob", scope_id="of-nobody"), "bob admin"),
     (mode("session", scope_id="s", scope_user="ann"), "ann lead admin"),
-    (FeedEntry((1, 0)), ""),
+    (LogEntry((1, 0)), ""),
 ]
 
 
@@ -115,7 +114,7 @@ def test_an_event_is_heard_by_whom_the_lists_show_it():
     for one, hearers in HEARD:
         found = " ".join(name for name, reader in READERS.items() if shown(one, reader))
         if found != hearers:
-            wrong[f"{one.event} by {hearers}"] = found
+            wrong[f"{one.content} by {hearers}"] = found
     assert not wrong, listed(wrong)
 
 

@@ -1,4 +1,4 @@
-"""`/docs` without a way out: everything that the page needs comes from this server."""
+"""`/docs` without internet access: all parts of the page come from this server."""
 
 import re
 from urllib.parse import urljoin, urlsplit

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from baton.kernel.base.settings import Settings
 from baton.main import create_app
+from tests.support.http_calls import introduce
 
 OPENAPI = Path(__file__).parents[3] / "openapi"
 EXAMPLES = sorted((OPENAPI / "examples").glob("*.json"))
@@ -96,8 +97,9 @@ def test_the_document_is_served(http, document):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_each_example_is_answered_as_the_document_says(http, document, path):
+def test_each_example_is_answered_as_the_document_says(server, http, document, path):
     example = json.loads(path.read_text())
+    introduce(server, projects=["github.com/acme/example"], users=["alice"])
     response = http.request(example["method"], example["path"], json=example["body"])
     assert response.status_code == 200, response.text
     schema = document["paths"][example["path"]][example["method"].lower()]["responses"]["200"]["content"]

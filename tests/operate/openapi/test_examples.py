@@ -1,4 +1,4 @@
-"""Every example request of the document, sent to a real server, which must accept it."""
+"""Every example request of the document, accepted by a real server."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -41,7 +41,6 @@ def http(tmp_path_factory):
             BATON_MODEL_NAME="small",
             USE_LLM_ROUTING="true",
             ENABLE_LOCAL_INFERENCE_PIPELINE="true",
-            BATON_ENRICHMENT_HOSTS="127.0.0.1",
         ) as server,
         server.client(**{"Baton-Project": "github.com/acme/shop"}) as client,
     ):
@@ -74,6 +73,26 @@ class Objects:
         until(lambda: self.http.get(f"/decisions/{made}").status_code == 200)
         return made
 
+    def approval(self):
+        for one in self.http.get("/freezes").json()["items"]:  # it would refuse the call instead
+            self.http.delete("/freezes", params={"scope": one["scope"], "id": one["id"]})
+        call = {"session_id": f"a{next(_numbers)}", "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+        call |= {"tool_input": {"command": "docker run -v /:/host alpine touch /host/x"}}
+        mode = {"scope": "session", "id": call["session_id"], "enabled": False}  # or strict mode would refuse it
+        assert self.http.put("/mode", json=mode).status_code == 200
+        self.http.post("/hooks/codex", json=call)
+        return self.http.get("/approvals").json()["items"][-1]["id"]
+
+    def stopped(self):
+        call = {"session_id": f"e{next(_numbers)}", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
+        for one in self.http.get("/freezes").json()["items"]:
+            self.http.delete("/freezes", params={"scope": one["scope"], "id": one["id"]})
+        mode = {"scope": "session", "id": call["session_id"], "enabled": True, "level": "strict"}
+        assert self.http.put("/mode", json=mode).status_code == 200
+        made = self.http.post("/pre-tool-use", json=call).json()["decision_id"]
+        until(lambda: self.http.get(f"/decisions/{made}").status_code == 200)
+        return made
+
     def report(self):
         return self.sent("make_report", body={"decision_id": self.decision()})["id"]
 
@@ -103,19 +122,11 @@ class Objects:
         """Return a job that has no result yet."""
         return {"job_id": self.lease()[0]["job_id"]}, {}
 
-    def permission(self):
-        places, body = self.lease()
-        self.sent("ask_job_permission", "/runners/{runner_id}/jobs/{job_id}/permissions".format(**places), body)
-        (asked,) = self.http.get(f"/jobs/{places['job_id']}/permissions").json()["items"]
-        return {"job_id": places["job_id"], "permission_id": asked["id"]}
-
 
 RUNNER = {"runner_id": "ada-laptop"}
 HOUR = timedelta(hours=1)
 PREPARED = {
-    "acknowledge_events": lambda _: ({"topic": "jobs", "group": "examples"}, {}),
-    "activate_route_fit": lambda _: ({"version": 0}, {}),  # the weights that are shipped
-    "answer_job_permission": lambda make: (make.permission(), {}),
+    "answer_approval": lambda make: ({"approval_id": make.approval()}, {}),
     "answer_report": lambda make: ({"report_id": make.report()}, {}),
     "approve_pattern": lambda make: ({"pattern_id": make.pattern()}, {}),
     "apply_job": Objects.running,
@@ -126,16 +137,18 @@ PREPARED = {
     "create_token": Objects.team,
     "discard_job": Objects.running,
     "give_route_feedback": lambda make: ({"route_id": make.route()}, {}),
+    "request_exception": lambda make: ({}, {"decision_id": make.stopped()}),
+    "grant_exception": lambda make: (
+        {"exception_id": make.sent("request_exception", body={"decision_id": make.stopped()})["id"]},
+        {"until": (datetime.now(UTC) + HOUR).isoformat()},
+    ),
     "make_report": lambda make: ({}, {"decision_id": make.decision()}),
     "merge_pattern": lambda make: ({"pattern_id": make.pattern()}, {"into": make.pattern()}),
-    "take_events": lambda _: ({"topic": "jobs", "group": "examples"}, {}),
     "open_job_request": Objects.running,
     "open_breaker": lambda _: ({"name": "model"}, {}),
     "poll_runner": lambda _: (RUNNER, {}),
     "post_job_action": lambda make: (make.running()[0] | {"runner_id": "ada-laptop", "action_id": "none"}, {}),
     "post_job_events": Objects.lease,
-    "put_context_handler": lambda _: ({"name": "tickets"}, {"url": "http://127.0.0.1:9/enrich"}),
-    "put_context_source": lambda _: ({"source": "patterns"}, {}),
     "put_agent_override": lambda _: ({"tier": "organisation", "table": "stravinsky", "agent": "explore"}, {}),
     "put_policy_layer": lambda _: ({"tier": "organisation"}, {}),
     "put_project": Objects.team,
@@ -149,6 +162,7 @@ PREPARED = {
     "sign_in": lambda make: ({}, {"code": make.link()}),
     "spawn_task": lambda make: ({"graph_id": make.graph()}, {}),
     "spawn_tasks": lambda make: ({"graph_id": make.graph()}, {}),
+    "switch_pack": lambda _: ({"pack": "secrets"}, {}),
     "unlock_policies": lambda _: ({}, {"team": "", "until": (datetime.now(UTC) + HOUR).isoformat()}),
 }
 """Makes what an operation speaks of; gives the parameters of its path, and the fields that only the server knows."""

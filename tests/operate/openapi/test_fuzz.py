@@ -1,4 +1,4 @@
-"""Whatever is posted: an answer or a clear refusal, never a 500, never a broken hook answer."""
+"""For any request: an answer or a clear refusal, never a 500, never a broken hook answer."""
 
 import json
 
@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.server import serving
+
+pytestmark = pytest.mark.slow("sends thousands of requests")
 
 
 @pytest.fixture(scope="module")

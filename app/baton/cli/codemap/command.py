@@ -1,4 +1,4 @@
-"""`baton codemap`: which files and symbols your project has, so that prompts can be told where things are."""
+"""`baton codemap`: sends your project's files and symbols, so prompts can point to them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +9,11 @@ import typer
 from baton.cli.codemap.files import batches, outlines, project_files
 from baton.cli.groups import group
 from baton.cli.options import AsJson
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 from baton.shared.code_map import MOST_AT_ONCE
 
-app = group("Send which files and symbols your project has, so that prompts can be told where things are.")
+app = group("Send your project's file and symbol names, so prompts can point to them.")
 
 VALUES_AT_ONCE = 18_000
 """Values and keys in one request, of which the server takes 20,000: it reads a request in one go."""
@@ -21,19 +21,18 @@ VALUES_AT_ONCE = 18_000
 
 @app.command()
 def push(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent; send nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the outline without sending it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Send the outline of this project: paths, names, kinds and lines of definitions, no source text.
 
-    Files that git ignores are left out, and only what has changed is sent. Nobody but you is told of it.
+    Files ignored by git are left out, and only changes are sent. Only your own sessions use it.
     """
     api = Api()
     root = Path(api.project.root)
     found, left_out = outlines(root, project_files(root))
     if dry_run:
-        show_json([msgspec.to_builtins(_named(one)) for one in found])
-        return
+        end_with_json([msgspec.to_builtins(_named(one)) for one in found])
     digests = {one.path: one.digest for one in found}
     missing = set(api.request("PUT", "/codemap", body={"files": digests})["missing"])
     changed = [one for one in found if one.path in missing]
@@ -41,7 +40,7 @@ def push(
         api.request("PUT", "/codemap/files", body={"outlines": [_named(one) for one in batch]})
     symbols = sum(len(one.symbols) for one in found)
     if as_json:
-        show_json(
+        end_with_json(
             {
                 "project": api.project.name,
                 "files": len(found),
@@ -50,7 +49,6 @@ def push(
                 "left_out": left_out,
             }
         )
-        return
     print(f"Code map of {api.project.name}: {len(found)} files with {symbols} symbols; {len(changed)} files were sent.")
     if left_out:
         print(f"  {left_out} files were left out: a code map has its limits, and files near the root go first.")
@@ -61,8 +59,7 @@ def show(as_json: AsJson = False) -> None:
     """List your code maps."""
     found = Api().request("GET", "/codemap")
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     rows = [(one["project"], one["files"], one["symbols"], one["version"], one["updated_at"]) for one in found]
     show_table(
         ("project", "files", "symbols", "version", "updated"),
@@ -73,7 +70,7 @@ def show(as_json: AsJson = False) -> None:
 
 @app.command()
 def drop(
-    project: Annotated[str, typer.Argument(help="The project. Default: that of this folder.")] = "",
+    project: Annotated[str, typer.Argument(help="The project. Default: this folder's project.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Remove your code map of a project from the server."""
@@ -81,13 +78,12 @@ def drop(
     project = project or api.project.name
     api.request("DELETE", "/codemap", query={"project": project})
     if as_json:
-        show_json({"dropped": project})
-        return
+        end_with_json({"dropped": project})
     print(f"The code map of {project} was removed.")
 
 
 def _named(one: object) -> dict[str, object]:
-    """Return an outline as the API takes it: symbols as objects with names, not as rows."""
+    """Return an outline for the API: symbols as objects with names, not as rows."""
     built = msgspec.to_builtins(one)
     fields = ("name", "kind", "line", "within")
     built["symbols"] = [dict(zip(fields, symbol, strict=False)) for symbol in built["symbols"]]

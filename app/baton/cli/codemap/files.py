@@ -1,4 +1,4 @@
-"""Finds the files of a project that git does not ignore, and remembers their outlines, so that only changed ones are read."""
+"""Finds the files of a project not ignored by git, and caches their outlines, so only changed ones are read."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ FORMAT = 1
 
 
 class _Remembered(msgspec.Struct, array_like=True):
-    """A file as it was read last: its size and time of change, and its outline, None for a file that has none."""
+    """A file as last read: its size and time of change, and its outline, None without one."""
 
     size: int
     changed_ns: int
@@ -27,13 +27,13 @@ class _Remembered(msgspec.Struct, array_like=True):
 
 
 def project_files(root: Path) -> list[str]:
-    """List the source files of a project, tracked or not, without those that git ignores; paths are relative to its root.
+    """List the source files of a project, tracked or not, but not ignored by git. Paths are relative to its root.
 
     Raises:
         ApiError: If git is not installed, or cannot list them.
     """
     with tempfile.TemporaryDirectory() as empty:
-        # In a folder that is no repository, git still knows what `.gitignore` says if it is told of an empty one.
+        # Outside a repository, git applies `.gitignore` if given an empty repository.
         given = [] if (root / ".git").exists() else [f"--git-dir={empty}/.git", f"--work-tree={root}"]
         try:
             if given:
@@ -43,7 +43,7 @@ def project_files(root: Path) -> list[str]:
                 cwd=root, check=True, capture_output=True,
             ).stdout  # fmt: skip
         except FileNotFoundError:
-            raise ApiError("git is not installed; it says which files of the project are ignored") from None
+            raise ApiError("git is not installed; it is required for skipping ignored files") from None
         except subprocess.CalledProcessError as error:
             said = error.stderr.decode(errors="replace").strip().splitlines()
             raise ApiError(
@@ -54,9 +54,9 @@ def project_files(root: Path) -> list[str]:
 
 
 def outlines(root: Path, files: list[str]) -> tuple[list[Outline], int]:
-    """Return the outlines of a project's files, and how many files had to be left out because there were too many.
+    """Return the outlines of a project's files, and how many files exceeded the maximum.
 
-    The files nearest to the root stay. What is unchanged since the last time is not read again.
+    The files nearest to the root stay. Unchanged files are not read again.
     """
     cache = _cache_path(root)
     before = _read(cache)
@@ -80,7 +80,7 @@ def outlines(root: Path, files: list[str]) -> tuple[list[Outline], int]:
 
 
 def _outlined(root: Path, name: str, known: _Remembered | None) -> _Remembered | None:
-    """Return a file's outline, the known one if the file is as it was; None for a file that cannot be read."""
+    """Return a file's outline, the cached one if unchanged; None for an unreadable file."""
     path = root / name
     try:
         state = path.lstat()
@@ -109,7 +109,7 @@ def _read(path: Path) -> dict[str, _Remembered]:
 
 
 def _write(path: Path, found: dict[str, _Remembered]) -> None:
-    """Remember outlines; a machine without a folder for it reads every file each time."""
+    """Cache outlines. A machine without a folder for them reads every file each time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:

@@ -1,7 +1,7 @@
-"""Reads the outline of a source file: what it defines, where, and which other names it uses. Its text goes nowhere.
+"""Reads the outline of a source file: its definitions, their places, and other used names. Its text goes nowhere.
 
-Python is read by its own parser, JavaScript, PHP, Ruby, Perl and shell by their grammars, and other languages line by line
-by how their definitions begin, which finds what stands at the usual places.
+Python is read by its own parser, JavaScript and shell by their grammars, and other languages line by line by the usual
+start of their definitions.
 """
 
 import ast
@@ -13,11 +13,9 @@ from pathlib import PurePosixPath
 
 import tree_sitter_bash
 import tree_sitter_javascript
-import tree_sitter_php
-import tree_sitter_ruby
 from tree_sitter import Language, Node, Parser
 
-from baton.engine.text.plain_names import first_odd, is_plain
+from baton.lib.text.quoting import first_odd, is_plain
 from baton.shared.code_map import LONGEST_NAME, MOST_MENTIONS, MOST_SYMBOLS, Kind, Outline, Symbol
 
 LARGEST = 512 * 1024
@@ -37,19 +35,12 @@ LANGUAGES = {
 }  # fmt: skip
 """Languages by the ending of a file's name; other files are left out."""
 
-_GRAMMARS = {
-    "javascript": Language(tree_sitter_javascript.language()),
-    "php": Language(tree_sitter_php.language_php()),
-    "shell": Language(tree_sitter_bash.language()),
-}
+_GRAMMARS = {"javascript": Language(tree_sitter_javascript.language()), "shell": Language(tree_sitter_bash.language())}
 _NODES: dict[str, Kind] = {
-    "class_declaration": "class", "class": "class", "module": "module", "interface_declaration": "type",
-    "trait_declaration": "class", "enum_declaration": "type", "function_declaration": "function",
-    "generator_function_declaration": "function", "function_definition": "function", "method_definition": "method",
-    "method_declaration": "method", "method": "method", "singleton_method": "method",
+    "class_declaration": "class", "class": "class", "function_declaration": "function", "function_definition": "function",
+    "generator_function_declaration": "function", "method_definition": "method",
 }  # fmt: skip
 """Nodes of the grammars that define something with a name."""
-_HOLDERS = frozenset({"class", "module", "type"})
 
 _MODIFIERS = (
     r"(?:(?:export|default|declare|abstract|async|public|private|protected|internal|static|final|sealed|open|override|virtual"
@@ -110,7 +101,7 @@ _TELLING = re.compile(r"_|[a-z][A-Z]|^[A-Z]+[a-z]")
 
 
 def outline(path: str, content: bytes) -> Outline | None:
-    """Return the outline of a file, None for one that is no source, too large, minified, or has a name that cannot be sent."""
+    """Return the outline of a file; None if it is no source, too large, minified, or its name cannot be sent."""
     language = LANGUAGES.get(PurePosixPath(path).suffix.lower())
     if language is None or len(content) > LARGEST or b"\0" in content[:4_096] or not is_plain(path):
         return None
@@ -122,7 +113,7 @@ def outline(path: str, content: bytes) -> Outline | None:
         _plain(list({name for one in found for name in (one.name, one.within) if len(name) <= LONGEST_NAME}))
     )
     found = [one for one in found if one.name in sendable and (not one.within or one.within in sendable)]
-    # What stands outermost is worth most where a file has too many.
+    # The outermost definitions are the most useful if a file has too many.
     kept = sorted(sorted(found, key=lambda one: one.within != "")[:MOST_SYMBOLS], key=lambda one: one.line)
     own = {one.name for one in found}
     used = Counter(
@@ -133,7 +124,7 @@ def outline(path: str, content: bytes) -> Outline | None:
 
 
 def _plain(names: list[str]) -> list[str]:
-    """Return the names that may be sent."""
+    """Return the names safe to send."""
     names = [name for name in names if name]
     return names if first_odd(names) is None else [name for name in names if is_plain(name)]
 
@@ -146,18 +137,10 @@ def _symbols(language: str, text: str, content: bytes) -> list[Symbol]:
                 return list(_of_python(ast.parse(text).body, ""))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return list(_of_lines(text))
-    grammar = _grammar(language)
+    grammar = _GRAMMARS.get(language)
     if grammar is not None:
         return list(_of_tree(Parser(grammar).parse(content).root_node, "", 0))
     return list(_of_lines(text))
-
-
-def _grammar(language: str) -> Language | None:
-    if language == "ruby" and language not in _GRAMMARS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # its binding names a grammar by an address
-            _GRAMMARS[language] = Language(tree_sitter_ruby.language())
-    return _GRAMMARS.get(language)
 
 
 def _of_python(body: list[ast.stmt], within: str, depth: int = 0) -> Iterator[Symbol]:
@@ -185,11 +168,11 @@ def _of_tree(node: Node, within: str, depth: int) -> Iterator[Symbol]:
             yield Symbol(name, "method" if kind == "function" and within else kind, child.start_point[0] + 1, within)
         elif child.type == "variable_declarator" and _is_function(child.child_by_field_name("value")):
             yield Symbol(_text(child.child_by_field_name("name")), "function", child.start_point[0] + 1, within)
-            # What stands inside of `const name = () => …` is its own business, as in a function that is declared.
+            # Names inside `const name = () => …` are local, as in a declared function.
             continue
-        # Each level takes two steps of the tree: the class, and the body that holds its members.
-        if depth < 2 * DEEPEST and (not kind or kind in _HOLDERS):
-            yield from _of_tree(child, name if kind in _HOLDERS and name else within, depth + 1)
+        # Each level takes two steps of the tree: the class, and its body.
+        if depth < 2 * DEEPEST and (not kind or kind == "class"):
+            yield from _of_tree(child, name if kind == "class" and name else within, depth + 1)
 
 
 def _is_function(node: Node | None) -> bool:
@@ -209,10 +192,10 @@ def _of_lines(text: str) -> Iterator[Symbol]:
         for pattern, kind in _LINES:
             found = pattern.match(line)
             if found:
-                # Without a grammar only the indent tells what belongs to a class. What is nested in a later function is taken for
-                # a method; a search finds it all the same.
+                # Without a grammar only the indent shows a class's members. A definition nested in a later function
+                # counts as a method; a search finds it all the same.
                 within = holder if holder and depth > indent else ""
                 yield Symbol(found[1], "method" if kind == "function" and within else kind, number, within)
-                if kind in _HOLDERS and not within:
+                if kind == "class" and not within:
                     holder, indent = found[1], depth
                 break

@@ -1,6 +1,6 @@
-"""The demonstration's agent: it speaks ACP on standard input and output, and does what its scripts say. No model is asked.
+"""The demonstration's agent: it speaks ACP on standard input and output, and follows its scripts. No model is asked.
 
-The runner starts it as a program of its own, so it imports nothing but the standard library.
+The runner starts it as a separate program, so it imports only the standard library.
 """
 
 import json
@@ -31,7 +31,7 @@ def test_pay_gives_up_after_ten_seconds(monkeypatch):
 """
 
 
-class Agent:
+class DemoAgent:
     """One session. Requests of the runner are read by `run`; a prompt's script runs in a thread of its own."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Agent:
                 self._send({"id": message["id"], "result": self._opened(message["method"], message.get("params", {}))})
 
     def say(self, text: str) -> None:
-        """Say a text word by word."""
+        """Say a message word by word."""
         for word in text.split(" "):
             if self.cancelled:
                 return
@@ -73,7 +73,7 @@ class Agent:
         self._update(sessionUpdate="plan", entries=entries)
 
     def tool(self, title: str, kind: str, given: dict[str, Any], output: str = "") -> None:
-        """Show a tool call that ends well."""
+        """Show a successful tool call."""
         self._tools += 1
         call = {"toolCallId": f"call-{self._tools}", "title": title}
         self._update(sessionUpdate="tool_call", **call, kind=kind, status="in_progress", rawInput=given)
@@ -87,7 +87,7 @@ class Agent:
         self._ask("fs/write_text_file", path=path, content=text)
 
     def may(self, command: str) -> bool:
-        """Ask for permission to run a command; the person who started the task answers."""
+        """Ask for permission to run a command; the task's owner answers."""
         self._tools += 1
         call = {
             "toolCallId": f"call-{self._tools}",
@@ -133,7 +133,7 @@ class Agent:
             sys.stdout.flush()
 
 
-def _timeout(agent: Agent) -> None:
+def _timeout(agent: DemoAgent) -> None:
     steps = ("Find the call that can hang", "Give it a timeout", "Test it")
     agent.say("I look for the call that can hang. (I am the demonstration's agent: what I do is a script.)")
     agent.plan(*steps, done=0)
@@ -151,23 +151,23 @@ def _timeout(agent: Agent) -> None:
     )
 
 
-def _clean(agent: Agent) -> None:
+def _clean(agent: DemoAgent) -> None:
     agent.say("The folder `build` has 1.2 GB of old bundles. I would like to remove them.")
     agreed = agent.may("cd build && rm -rf 'old bundles'")
     agent.say("\n\nThey are gone." if agreed else "\n\nI left them where they are.")
 
 
-def _reply(agent: Agent) -> None:
+def _reply(agent: DemoAgent) -> None:
     agent.say("I have only two scripts: *add a timeout*, and *clean the build folder*. Any other task ends here.")
 
 
-_SCRIPTS: tuple[tuple[str, Callable[[Agent], None]], ...] = (("timeout", _timeout), ("clean", _clean))
+_SCRIPTS: tuple[tuple[str, Callable[[DemoAgent], None]], ...] = (("timeout", _timeout), ("clean", _clean))
 """What is done for a prompt that holds a word."""
 
 
-def _script(prompt: str) -> Callable[[Agent], None]:
+def _script(prompt: str) -> Callable[[DemoAgent], None]:
     return next((script for word, script in _SCRIPTS if word in prompt.lower()), _reply)
 
 
 if __name__ == "__main__":
-    Agent().run()
+    DemoAgent().run()

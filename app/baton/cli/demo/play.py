@@ -7,26 +7,7 @@ from itertools import cycle
 from typing import Any
 from urllib.parse import quote
 
-from baton.cli.demo.story import (
-    AGENTS,
-    CLIENTS,
-    FIRST_WAVE,
-    JOB_TO_CONFIRM,
-    JOB_WITH_CHANGES,
-    JOB_WITH_QUESTION,
-    LEADS,
-    PATTERNS,
-    PEOPLE,
-    PROJECTS,
-    PROMPTS,
-    REPORT,
-    RULES,
-    SESSIONS,
-    TASKS,
-    WHY,
-    WORKSPACE,
-    Call,
-)
+from baton.cli.demo import story
 from baton.local.server import Api, ApiError
 
 LONGEST_JOB_S = 60
@@ -36,7 +17,7 @@ COSTS = {"input_tokens": 8_200, "cache_read_input_tokens": 5_100, "output_tokens
 
 
 class Demo:
-    """The people of the demonstration, each with a token of their own, which `leave` revokes again."""
+    """The people of the demonstration, each with their own token, revoked by `leave`."""
 
     def __init__(self, admin: Api, api_of: Callable[[str], Api]) -> None:
         self._admin = admin
@@ -53,49 +34,48 @@ class Demo:
     def set_up(self) -> None:
         """Enter the teams, people, projects, rules, modes and rosters. Raise ApiError."""
         admin = self._admin
-        for team, project in PROJECTS.items():
-            admin.request("PUT", f"/teams/{team}", body={"reason": WHY})
-            admin.request("PUT", f"/teams/{team}/settings", body={"keep_prompts": True, "reason": WHY})
-            admin.request("PUT", "/projects", body={"name": project, "team": team, "reason": WHY}, headers=_ANY)
-        for person, team in PEOPLE.items():
-            role = "lead" if LEADS[team] == person else "developer"
+        for team, project in story.PROJECTS.items():
+            admin.request("PUT", f"/teams/{team}", body={"reason": story.WHY})
+            admin.request("PUT", f"/teams/{team}/settings", body={"keep_prompts": True, "reason": story.WHY})
+            admin.request("PUT", "/projects", body={"name": project, "team": team, "reason": story.WHY}, headers=_ANY)
+        for person, team in story.PEOPLE.items():
+            role = "lead" if story.LEADS[team] == person else "developer"
             self._apis[person] = self._api_of(self._token(person, role, team))
-        for team, lead in LEADS.items():
+        for team, lead in story.LEADS.items():
             api = self._apis[lead]
-            body = {"files": RULES, "reason": WHY}
+            body = {"files": story.RULES, "reason": story.WHY}
             api.request(
                 "PUT", "/policies/layers/team", query={"name": team, "activate": "true"}, body=body, headers=_ANY
             )
-            api.request("PUT", f"/rosters/{team}", query={"team": team}, body={"agents": AGENTS}, headers=_ANY)
-        mode = {"scope": "team", "id": "demo-web", "enabled": True, "level": "strict", "reason": WHY}
+            api.request("PUT", f"/rosters/{team}", query={"team": team}, body={"agents": story.AGENTS}, headers=_ANY)
+        mode = {"scope": "team", "id": "demo-web", "enabled": True, "level": "strict", "reason": story.WHY}
         self._apis["demo-ada"].request("PUT", "/mode", body=mode)
 
     def play(self) -> None:
         """Let everybody work once: sessions, routes with feedback, patterns, a graph, a job, a report. Raise ApiError."""
-        for person, prompt, calls in SESSIONS:
+        for person, prompt, calls in story.SESSIONS:
             self._session(person, prompt, calls)
-        for number, (prompt, right) in enumerate(PROMPTS):
-            person = list(PEOPLE)[number % len(PEOPLE)]
+        for number, (prompt, right) in enumerate(story.PROMPTS):
+            person = list(story.PEOPLE)[number % len(story.PEOPLE)]
             api = self._apis[person]
             made = api.request("POST", "/route", body={"prompt": prompt}, headers=self._headers(person))
             api.request("POST", f"/route/{made['id']}/feedback", body={"agent": right})
         lead = self._apis["demo-ada"]
         known = {one["signature"] for one in lead.pages("/patterns", {})}
-        for pattern in PATTERNS:
+        for pattern in story.PATTERNS:
             if pattern["signature"] in known:
                 continue
             made = lead.request("POST", "/patterns", body=pattern)
-            if pattern is PATTERNS[0]:
-                lead.request("POST", f"/patterns/{made['id']}/approve", body={"reason": WHY}, headers=_ANY)
-        graph = {"roster": "stravinsky", "session_id": "demo-graph", "tasks": TASKS}
+            if pattern is story.PATTERNS[0]:
+                lead.request("POST", f"/patterns/{made['id']}/approve", body={"reason": story.WHY}, headers=_ANY)
+        graph = {"roster": "stravinsky", "session_id": "demo-graph", "tasks": story.TASKS}
         made = lead.request("POST", "/graphs", body=graph)
-        lead.request("POST", f"/graphs/{made['id']}/spawn:batch", body=FIRST_WAVE)
-        lead.request("POST", f"/graphs/{made['id']}/tasks/{quote(next(iter(TASKS)))}/complete")
+        lead.request("POST", f"/graphs/{made['id']}/spawn:batch", body=story.FIRST_WAVE)
+        lead.request("POST", f"/graphs/{made['id']}/tasks/{quote(next(iter(story.TASKS)))}/complete")
         self._report()
 
     def _report(self) -> None:
-        """Report the refusal of a call as wrong, once it is stored."""
-        person, command, comment = REPORT
+        person, command, comment = story.REPORT
         api = self._apis[person]
         ends = time.monotonic() + LONGEST_JOB_S
         while time.monotonic() < ends:
@@ -107,19 +87,19 @@ class Demo:
         raise ApiError(f"`{command}` of the demonstration was not stored within {LONGEST_JOB_S} s")
 
     def token_of_runner(self) -> str:
-        """Return a token of the person who runs the demonstration, for a runner that serves nobody else. Raise ApiError."""
+        """Return a token of the demonstration's owner, for a runner serving nobody else. Raise ApiError."""
         text = self._token(self._admin.request("GET", "/me")["user"], "developer", "")
         self._own = self._api_of(text)
         return text
 
     def delegate(self) -> None:
-        """Delegate a task that changes files, wait until it has ended, and leave one to be confirmed.
+        """Delegate a task with changes, wait until it has ended, and leave one to be confirmed.
 
         Raises:
             ApiError: If the server refuses, or no runner has done the task in time.
         """
-        job = self._submit(JOB_WITH_CHANGES)
-        self._submit(JOB_TO_CONFIRM)
+        job = self._submit(story.JOB_WITH_CHANGES)
+        self._submit(story.JOB_TO_CONFIRM)
         ends = time.monotonic() + LONGEST_JOB_S
         while self._job(job)["state"] != "completed":
             if time.monotonic() > ends:
@@ -129,32 +109,32 @@ class Demo:
             time.sleep(POLL_S)
 
     def live(self, pause_s: float) -> Iterator[int]:
-        """Go on working, one call after the other, until nobody asks for the next; yield how many were made.
+        """Make calls one after the other, until nobody asks for the next. Yield their number.
 
-        Meanwhile a delegated agent asks a question, and another one when that is answered or was denied for want of an answer.
+        Meanwhile a delegated agent asks a question, and another after its answer or denial by timeout.
         """
-        asking = self._submit(JOB_WITH_QUESTION)
-        for person, prompt, calls in cycle(SESSIONS):
+        asking = self._submit(story.JOB_WITH_QUESTION)
+        for person, prompt, calls in cycle(story.SESSIONS):
             if self._job(asking).get("ended_at"):
-                asking = self._submit(JOB_WITH_QUESTION)
+                asking = self._submit(story.JOB_WITH_QUESTION)
             for _ in self._calls(person, prompt, calls):
                 yield self.calls
                 time.sleep(pause_s)
 
     def leave(self) -> None:
-        """Revoke the tokens that were made. Raise ApiError."""
+        """Revoke the demonstration's tokens. Raise ApiError."""
         for token in self._tokens:
-            self._admin.request("DELETE", f"/tokens/{token}", query={"reason": WHY})
+            self._admin.request("DELETE", f"/tokens/{token}", query={"reason": story.WHY})
 
     def _token(self, person: str, role: str, team: str) -> str:
-        body = {"user": person, "role": role, "reason": WHY} | ({"team": team} if team else {})
+        body = {"user": person, "role": role, "reason": story.WHY} | ({"team": team} if team else {})
         made = self._admin.request("POST", "/tokens", body=body)
         self._tokens.append(made["token"]["id"])
         return str(made["text"])
 
     def _submit(self, job: dict[str, Any]) -> str:
         assert self._own is not None  # noqa: S101 - its token was made before
-        body = {"session_id": "demo-delegations", "workspace": WORKSPACE, "isolation": "worktree"} | job
+        body = {"session_id": "demo-delegations", "workspace": story.WORKSPACE, "isolation": "worktree"} | job
         answer = self._own.request("POST", "/delegate", body=body, headers=self._headers("demo-ada"))
         return str(answer["job"]["id"])
 
@@ -163,12 +143,11 @@ class Demo:
         found: dict[str, Any] = self._own.request("GET", f"/jobs/{job}")
         return found
 
-    def _session(self, person: str, prompt: str, calls: tuple[Call, ...]) -> None:
+    def _session(self, person: str, prompt: str, calls: tuple[story.StoryCall, ...]) -> None:
         for _ in self._calls(person, prompt, calls):
             pass
 
-    def _calls(self, person: str, prompt: str, calls: tuple[Call, ...]) -> Iterator[None]:
-        """Start a session, post its prompt, and make its calls; yield after each."""
+    def _calls(self, person: str, prompt: str, calls: tuple[story.StoryCall, ...]) -> Iterator[None]:
         session = f"demo-{person.removeprefix('demo-')}-{secrets.token_hex(3)}"
         self._post(person, session, {"hook_event_name": "SessionStart", "source": "startup"})
         self._post(person, session, {"hook_event_name": "UserPromptSubmit", "prompt": prompt})
@@ -176,8 +155,8 @@ class Demo:
             self._call(person, session, call)
             yield
 
-    def _call(self, person: str, session: str, call: Call) -> None:
-        """Ask for a call, and report its end as the client would: a refused one does not run, if the client obeys."""
+    def _call(self, person: str, session: str, call: story.StoryCall) -> None:
+        """Ask for a call, and report its end as the client would. A refused one does not run, if the client obeys."""
         self.calls += 1
         event: dict[str, Any] = {
             "tool_name": call.tool,
@@ -204,12 +183,12 @@ class Demo:
         )
 
     def _post(self, person: str, session: str, event: dict[str, Any]) -> Any:
-        place = {"session_id": session, "cwd": f"/home/demo/{PROJECTS[PEOPLE[person]].rpartition('/')[2]}"}
-        path = f"/hooks/{CLIENTS[person]}"
+        place = {"session_id": session, "cwd": f"/home/demo/{story.PROJECTS[story.PEOPLE[person]].rpartition('/')[2]}"}
+        path = f"/hooks/{story.CLIENTS[person]}"
         return self._apis[person].request("POST", path, body=place | event, headers=self._headers(person))
 
     def _headers(self, person: str) -> dict[str, str]:
-        project = PROJECTS[PEOPLE[person]]
+        project = story.PROJECTS[story.PEOPLE[person]]
         return {"Baton-Project": project, "Baton-Root": f"/home/demo/{project.rpartition('/')[2]}"}
 
 

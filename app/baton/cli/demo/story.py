@@ -1,4 +1,4 @@
-"""What the demonstration's people do. Every name begins with `demo`, so that nobody takes it for their own."""
+"""The story of the demonstration's people. Every name starts with `demo`, so that nobody takes it for their own."""
 
 from typing import Any, NamedTuple
 
@@ -34,8 +34,8 @@ tests: {match: ["pkill -f node"], not_match: ["ls"]}
 """The rules of the demonstration's teams: one that asks, and one in shadow."""
 
 
-class Call(NamedTuple):
-    """A tool call. `sub` is the sub-agent that makes it; `obeys` is False for a client that runs what was refused."""
+class StoryCall(NamedTuple):
+    """A tool call. `sub` is the calling sub-agent. `obeys` is False for a client ignoring refusals."""
 
     tool: str
     input: dict[str, Any]
@@ -43,30 +43,30 @@ class Call(NamedTuple):
     obeys: bool = True
 
 
-def bash(command: str, *, sub: str = "", obeys: bool = True) -> Call:
+def bash(command: str, *, sub: str = "", obeys: bool = True) -> StoryCall:
     """Return a call of a shell line."""
-    return Call("Bash", {"command": command}, sub, obeys)
+    return StoryCall("Bash", {"command": command}, sub, obeys)
 
 
-def edit(path: str, *, sub: str = "") -> Call:
-    """Return a call that edits a file."""
-    return Call("Edit", {"file_path": path, "old_string": "timeout=None", "new_string": "timeout=30"}, sub)
+def edit(path: str, *, sub: str = "") -> StoryCall:
+    """Return a call editing a file."""
+    return StoryCall("Edit", {"file_path": path, "old_string": "timeout=None", "new_string": "timeout=30"}, sub)
 
 
-def start(agent: str, prompt: str) -> Call:
-    """Return a call that starts a sub-agent."""
-    return Call("Task", {"subagent_type": agent, "prompt": prompt, "description": prompt[:40]})
+def start(agent: str, prompt: str) -> StoryCall:
+    """Return a call starting a sub-agent."""
+    return StoryCall("Task", {"subagent_type": agent, "prompt": prompt, "description": prompt[:40]})
 
 
-SESSIONS: tuple[tuple[str, str, tuple[Call, ...]], ...] = (
+SESSIONS: tuple[tuple[str, str, tuple[StoryCall, ...]], ...] = (
     (
         "demo-ada",
         "Fix the failing checkout test",
         (
             bash("git status"),
             start("explore", "Find every caller of checkout()"),
-            Call("Grep", {"pattern": "checkout\\("}, "explore"),
-            Call("Read", {"file_path": "/home/demo/shop/src/checkout.py"}, "explore"),
+            StoryCall("Grep", {"pattern": "checkout\\("}, "explore"),
+            StoryCall("Read", {"file_path": "/home/demo/shop/src/checkout.py"}, "explore"),
             edit("/home/demo/shop/src/checkout.py"),
             edit("/home/demo/shop/src/checkout.py", sub="build"),
             bash("pytest -q tests/test_checkout.py", sub="build"),
@@ -103,8 +103,8 @@ SESSIONS: tuple[tuple[str, str, tuple[Call, ...]], ...] = (
         "Write docs for the loader",
         (
             bash("ls docs"),
-            Call("Read", {"file_path": "/home/demo/pipeline/loader.py"}),
-            Call("Write", {"file_path": "/home/demo/pipeline/docs/loader.md", "content": "# Loader\n"}),
+            StoryCall("Read", {"file_path": "/home/demo/pipeline/loader.py"}),
+            StoryCall("Write", {"file_path": "/home/demo/pipeline/docs/loader.md", "content": "# Loader\n"}),
             bash("git add docs && git commit -m 'Describe the loader'"),
         ),
     ),
@@ -138,7 +138,7 @@ TASKS = {
 """A graph of two waves."""
 FIRST_WAVE = {
     "spawning_agent": "stravinsky",
-    "delegation_reason": "searches that a cheap model does as well",
+    "delegation_reason": "searches for a cheap model",
     "expected_outcome": "a list of files",
     "required_tools": ["Read", "Grep"],
 }

@@ -1,36 +1,124 @@
-"""`baton hooks`: install Baton's hooks in an agent's client, remove them, and show where they are."""
+"""`baton hooks`: installs Baton's hooks in an agent's client, removes them, and shows their places."""
 
-import ipaddress
 import os
-import shutil
-import sys
-from typing import Annotated, Any, NoReturn
-from urllib.parse import urlsplit
+import platform
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.hooks.entries import ClientName, HookOptions, Transport
-from baton.cli.hooks.files import Scope, Target, copy_shim, other_shim, shim_folder, shim_word, targets
+from baton.cli.hooks.entries import HookOptions, Transport
+from baton.cli.hooks.files import Scope, Target, config_word, copy_shim, other_shim, shim_folder, shim_word, targets
 from baton.cli.hooks.hook_files import install as put_in
 from baton.cli.hooks.hook_files import installed, is_empty, off_switch
 from baton.cli.hooks.hook_files import uninstall as take_out
-from baton.cli.hooks.hook_token import hook_token
 from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import manifest
-from baton.cli.hooks.shims import ShimKind, default_kind
+from baton.cli.hooks.relay import NATIVE, new_port, relay_of, stop_running, transport_of
+from baton.cli.hooks.shims import ShimKind, default_kind, find_program
 from baton.cli.hooks.status import report, server_report, show
-from baton.cli.hooks.telling import tell_installed, tell_removed
 from baton.cli.options import AsJson
-from baton.cli.output import show_json
-from baton.local.config import INSTALLED, Config, config_path, load, save, stored
-from baton.local.project import Project, find_project
-from baton.local.server import Api, ApiError
-from baton.shared.client_abilities import abilities_of, summary
+from baton.cli.output import end_with_json
+from baton.clients.document import summary
+from baton.clients.registry import SPECS
+from baton.local import person_token
+from baton.local.config import DEFAULT_URL, RELAY, RELAY_PORT, LocalConfig, config_path, load, save, stored
+from baton.local.project import find_project
+from baton.local.server import Api, ApiError, TokenRefused
+
+# The hooks' token: one of role `hook`, created with the person's own. The latter is never written into a file.
+
+_SHAPE = re.compile(r"baton_([0-9a-f]{12})_[0-9a-f]{64}")
+_LONGEST = 200
+
+
+class HookToken(NamedTuple):
+    """The token for the config file, "" to keep the present one; a new token's id; why none was made."""
+
+    text: str = ""
+    new_id: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def hook_token(config: LocalConfig) -> HookToken:
+    """Return the token for the hooks of this machine.
+
+    A token of the environment, of the keyring or of `baton auth unlock` creates one of role `hook`. A person's token in
+    the config file does so too, and is replaced. A token of role `hook` is kept.
+    """
+    own = person_token.with_token(config).token
+    if config.token and not os.environ.get("BATON_TOKEN") and _role(config.token) == "hook":
+        return HookToken()
+    if not own:
+        return HookToken()
+    if not _SHAPE.fullmatch(own):  # another server's, or a proxy's: no person's token of Baton
+        return HookToken(own if own == os.environ.get("BATON_TOKEN") else "")
+    if _role(own) == "hook":
+        return HookToken(own)
+    machine = platform.node()[:_LONGEST] or "unnamed"
+    try:
+        made = Api(token=own).request("POST", "/tokens/hook", body={"machine": machine})
+    except ApiError as error:
+        kept = "Your own token was not written to the config file, since agents read this file. Run `baton hooks install` again then."
+        return HookToken(notes=(f"No token was made for the hooks: {error}", kept))
+    return HookToken(made["text"], made["token"]["id"])
+
+
+def _role(token: str) -> str:
+    shape = _SHAPE.fullmatch(token)
+    if shape is None:
+        return ""
+    try:
+        known = Api(token=token).pages("/tokens", {})
+    except ApiError:
+        return ""
+    return next((str(one["role"]) for one in known if one["id"] == shape[1]), "")
+
+
+# Reports installed and removed hooks to the server, so that it can list hooks without any call.
+
+
+def tell_installed(client: str) -> list[str]:
+    """Report to the server that the person's hooks are installed. Return a note on a failure.
+
+    An installation needs no server: the client's first call reports it as well.
+
+    Raises:
+        ApiError: The server refuses the token, so that it would refuse each hook.
+    """
+    try:
+        Api().request("PUT", f"/clients/{client}/hooks")
+    except TokenRefused as error:
+        if stored("BATON_TOKEN"):  # the hooks have their own token, unused by this command
+            return [f"The server was not notified. It learns of the hooks with their first call: {error}"]
+        raise ApiError(
+            f"the hooks are installed, but the server refuses their calls: {error}\n"
+            "  1. Ask an admin for a token: `baton token create --user NAME --team TEAM`\n"
+            "  2. export BATON_TOKEN=<the token>\n"
+            f"  3. baton hooks install --client {client}"
+        ) from None
+    except ApiError as error:
+        return [f"The server was not notified. It learns of the hooks with their first call: {error}"]
+    return []
+
+
+def tell_removed(client: str) -> list[str]:
+    """Report to the server that the person's hooks were removed. Return a note on a failure."""
+    try:
+        Api().request("DELETE", f"/clients/{client}/hooks")
+    except ApiError as error:
+        return [f"The server was not notified of the removed hooks of {client}: {error}"]
+    return []
+
 
 app = group(
-    "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode, Cursor, Continue."
+    "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode, Cursor."
 )
+if TYPE_CHECKING:
+    ClientName = str
+else:
+    ClientName = Literal[tuple(SPECS)]
 AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client. Default: all.")]
 AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope. Default: both.")]
 
@@ -40,16 +128,18 @@ def install(
     client: Annotated[ClientName, typer.Option(help="The agent's client.")] = "claude-code",
     scope: Annotated[Scope, typer.Option(help="Your own settings, or this project's, shared with its team.")] = "user",
     transport: Annotated[
-        Transport, typer.Option(help="curl works everywhere; http saves one process a call.")
-    ] = "curl",
+        Transport | None,
+        typer.Option(help="http posts to the relay without a process a call. Default with --relay, where possible."),
+    ] = None,
     shim: Annotated[
         ShimKind | None,
-        typer.Option(
-            help="What the hooks run: a POSIX shell, `baton hook`, or PowerShell. Default: sh; on Windows python."
-        ),
+        typer.Option(help="Program of the hooks: a POSIX shell, or `baton hook`. Default: sh; on Windows python."),
     ] = None,
     fail_closed: Annotated[
         bool, typer.Option("--fail-closed", help="Block calls while the server cannot be reached.")
+    ] = False,
+    relay: Annotated[
+        bool, typer.Option("--relay", help="Share one connection to a server on another machine between hooks.")
     ] = False,
     work_items_command: Annotated[
         str,
@@ -59,72 +149,114 @@ def install(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Install the hooks in a client's settings, with the shim that they run and your config file.
+    """Install the hooks in a client's settings, with their shim and your config file.
 
-    The server and the user are those of the environment, or of the file as it is. With a token of yours, the hooks get one of
-    their own, of role `hook`; yours is not written.
+    The server and the user come from the environment, or from the present file. From then on the hooks ask this server
+    alone. With your token, the hooks get their own one of role `hook`. Yours is not written.
+    """
+    result = install_hooks(
+        client, scope, transport, shim, fail_closed=fail_closed, work_items=work_items_command, relay=relay
+    )
+    done = "Installed" if result["changed"] else "Already installed:"
+    own = f", with a new token of role `hook`, `{result['token']}`" if result["token"] else ""
+    keep = ", `baton auth login` keeps your own token" if own else ""
+    lines = [
+        f"{done} the hooks of {SPECS[client].title} in {result['path']}.",
+        f"They ask {result['url']} as `{result['user']}`{own}.",
+        f"Next: start a new session of {SPECS[client].title}; `baton doctor` finds problems{keep}.",
+        *(f"! {note}" for note in result["notes"]),
+    ]
+    _show(result, lines, as_json=as_json)
+
+
+def install_hooks(
+    client: str,
+    scope: Scope = "user",
+    transport: Transport | None = None,
+    shim: ShimKind | None = None,
+    *,
+    fail_closed: bool = False,
+    work_items: str = "",
+    relay: bool = False,
+) -> dict[str, Any]:
+    """Install the hooks. Return the output of `baton hooks install --json`.
+
+    Raises:
+        ApiError: If the settings cannot be changed safely, or the server refuses the hooks' token.
     """
     config, project = load(), find_project()
-    if transport == "http":
-        _check_http(client, config)
+    transport = transport_of(client, scope, transport, relay=relay)
     kind = shim or default_kind()
-    if kind == "powershell" and sys.platform != "win32":
-        _refuse("`--shim powershell` is written for Windows alone. Use `--shim sh` or `--shim python`.")
-    if kind == "powershell" and scope == "project":
-        _refuse("`--shim powershell` names a path of this machine, which teammates do not have. Use `--shim python`.")
+    port, is_native = stored(RELAY_PORT), (client, scope) == NATIVE
+    if transport == "http":
+        port = port or new_port()
+    elif is_native:
+        port = ""
+    values = {
+        RELAY: relay_of(config.url, kind=kind if relay or transport == "http" else "sh") if relay or port else "",
+        RELAY_PORT: port,
+    }
+    target = next(targets(project.root, client, scope))
+    old = _read(target)
+    _understood(target, lambda: installed(client, old))  # before anything is written, or a token made
+    token, is_new = hook_token(config), config.url != (stored("BATON_URL") or DEFAULT_URL).removesuffix("/")
     options = HookOptions(
         client=client,
         transport=transport,
-        shim=shim_word(),
-        url=config.url,
+        shim=shim_word(scope),
+        config=config_word(scope),
+        port=port,
         fail_closed=fail_closed,
-        headers=_known_headers(scope, config, project),
         other=other_shim(kind, scope),
     )
-    target = next(targets(project.root, client, scope))
-    old = _read(target)
     new = _understood(target, lambda: put_in(old, options))
     copy_shim(kind=kind)
-    values = {"BATON_URL": config.url, "BATON_USER": config.user}
+    values |= {"BATON_URL": config.url, "BATON_USER": config.user}
+    if is_new:  # the file's token is another server's
+        values |= {"BATON_TOKEN": "", "BATON_CA_FILE": ""}
     values |= {"BATON_CA_FILE": config.ca_file} if os.environ.get("BATON_CA_FILE") else {}
-    token = hook_token(config)
     values |= {"BATON_TOKEN": token.text} if token.text else {}
-    if work_items_command:
-        values["BATON_WORK_ITEMS_COMMAND"] = work_items_command
+    if work_items:
+        values["BATON_WORK_ITEMS_COMMAND"] = work_items
+    if port != stored(RELAY_PORT):
+        stop_running()  # the next session starts it with the port
     try:
         written = save(values)
     except ValueError as error:
-        _refuse(str(error))
+        raise ApiError(str(error)) from None
     if new != old:
-        _write(target, new, keep=not installed(client, old))
+        _write(target, new, keep=not installed(client, old), secret=transport == "http")
     _write_down()
-    notes = [*token.notes, *_notes(target, transport, config, new), *_shim_notes(kind, options)]
-    notes += tell_installed(client)
-    where = "`baton hook`" if kind == "python" else str(shim_folder())
-    result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
-    can = summary(abilities_of(client))
-    result |= {
-        "proven": can,
+    notes = [*token.notes, *_notes(target, new), *_shim_notes(kind, options), *tell_installed(client)]
+    return {
+        "client": client,
+        "scope": scope,
+        "path": str(target.path),
+        "changed": new != old,
+        "transport": transport,
+        "url": config.url,
+        "user": config.user,
+        "token": token.new_id,
+        "proven": summary(SPECS[client]),
         "fail_closed": fail_closed,
-        "shim": where,
+        "shim": "`baton hook`" if kind == "python" else str(shim_folder()),
         "config": str(written),
+        "relay": bool(values[RELAY]),
         "notes": notes,
     }
-    _show(
-        result,
-        [
-            f"{'Installed' if new != old else 'Already installed'}: {client}, {scope} scope, in {target.path}",
-            f"The hooks ask {config.url} as `{config.user}` (config: {written}; shim: {where}).",
-            *can,
-            *notes,
-        ],
-        as_json=as_json,
-    )
 
 
 @app.command()
 def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson = False) -> None:
-    """Remove Baton's hooks from the clients' settings, and leave everything else there as it is."""
+    """Remove Baton's hooks from the clients' settings. Everything else there stays."""
+    result = remove_hooks(client, scope)
+    lines = [f"Removed: {one['client']}, {one['scope']} scope, from {one['path']}" for one in result["removed"]]
+    lines = lines or ["Nothing to remove: Baton's hooks are not installed."]
+    _show(result, [*lines, *result["notes"]], as_json=as_json)
+
+
+def remove_hooks(client: str | None = None, scope: Scope | None = None) -> dict[str, Any]:
+    """Remove the hooks. Return the output of `baton hooks uninstall --json`. Raise ApiError."""
     changes: list[tuple[Target, str]] = []
     for target in targets(find_project().root, client, scope):
         old = _read(target)
@@ -134,78 +266,44 @@ def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson 
             changes.append((target, "" if made_by_us else new))
     for target, text in changes:
         _write(target, text)
+    if NATIVE in {(target.client, target.scope) for target, _ in changes} and stored(RELAY_PORT):
+        save({RELAY_PORT: ""})
     if changes and config_path().exists():
         _write_down()
     notes = [note for gone in _gone({target.client for target, _ in changes}) for note in tell_removed(gone)]
-    result = [{"client": t.client, "scope": t.scope, "path": str(t.path)} for t, _ in changes]
-    lines = [f"Removed: {t.client}, {t.scope} scope, from {t.path}" for t, _ in changes]
-    lines = lines or ["Nothing to remove: Baton's hooks are not installed."]
-    _show({"removed": result, "notes": notes}, [*lines, *notes], as_json=as_json)
+    return {
+        "removed": [{"client": t.client, "scope": t.scope, "path": str(t.path)} for t, _ in changes],
+        "notes": notes,
+    }
 
 
 @app.command()
 def status(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson = False) -> None:
-    """Show what is installed where, and whether it fits the server."""
+    """Show the installed hooks, and whether they fit the server."""
     api = Api()
     result = report(targets(api.project.root, client, scope), server_report(api))
     _show(result, show(result), as_json=as_json)
 
 
-def _gone(clients: set[ClientName]) -> list[ClientName]:
-    """Return those of the clients that have hooks in no scope any more."""
+def _gone(clients: set[str]) -> list[str]:
+    """Return the clients left without hooks in any scope."""
     root = find_project().root
     return sorted(one for one in clients if not any(installed(one, _read(target)) for target in targets(root, one)))
 
 
 def _write_down() -> None:
-    """Write down what is installed now, so that a later change of it can be told."""
+    """Record the installed state, so that later changes are detectable."""
     save(manifest())
 
 
-def _check_http(client: ClientName, config: Config) -> None:
-    url = urlsplit(config.url)
-    if client != "claude-code":
-        _refuse(
-            f"`{client}` has no http hooks: one would make its whole settings file invalid. Use `--transport curl`."
-        )
-    if url.scheme not in {"http", "https"} or not url.hostname:
-        _refuse(f"`{config.url}` is not an http or https url.")
-    if "@" in url.netloc:
-        _refuse("`BATON_URL` holds a password, which http hooks would write into the settings. Use `--transport curl`.")
-    if config.ca_file:
-        _refuse("http hooks cannot use `BATON_CA_FILE`. Use `--transport curl`.")
-    try:
-        ipaddress.ip_address(url.hostname)
-    except ValueError:
-        if url.hostname != "localhost":
-            _refuse(
-                f"`{url.hostname}` is a name: if it resolves to a private address, Claude Code sends nothing and runs"
-                " every tool unchecked. Use `--transport curl`, or a `BATON_URL` with an address.",
-            )
-
-
-def _known_headers(scope: Scope, config: Config, project: Project) -> dict[str, str]:
-    """Return the headers whose values are known now: the user for a user's settings, the project for a project's."""
-    known = {"Baton-User": config.user, "Baton-Installed": stored(INSTALLED)} if scope == "user" else {}
-    if scope == "project" and not project.name.startswith("/"):
-        known = {"Baton-Project": project.name}
-    return {name: value for name, value in known.items() if value and value.isascii() and "$" not in value}
-
-
-def _notes(target: Target, transport: Transport, config: Config, text: str) -> list[str]:
+def _notes(target: Target, text: str) -> list[str]:
     notes = []
     if target.client == "codex":
         notes.append("Codex runs new hooks only after a person trusts them: open Codex and enter `/hooks`.")
-        if target.scope == "project":
-            notes.append("Codex reads a project's hooks only when the project is trusted.")
-    if target.client in {"gemini", "qwen"} and target.scope == "project":
-        notes.append("It runs a project's hooks only in a folder that the person has trusted.")
+    if target.scope == "project" and (trust := SPECS[target.client].trust):
+        notes.append(trust)
     if switch := off_switch(target.client, text):
         notes.append(f"`{switch}` in {target.path} switches them all off.")
-    if transport == "http" and config.token and not os.environ.get("BATON_TOKEN"):
-        notes.append(
-            "http hooks read `BATON_TOKEN` only from the client's environment: export the one of the config file, or use curl."
-        )
     if target.scope == "project":
         notes.append("Each teammate runs `baton hooks install --scope project` once, for the shim and their config.")
     other = next(iter(targets(find_project().root, target.client, "user" if target.scope == "project" else "project")))
@@ -216,7 +314,7 @@ def _notes(target: Target, transport: Transport, config: Config, text: str) -> l
 
 def _shim_notes(kind: ShimKind, options: HookOptions) -> list[str]:
     notes = []
-    if kind == "python" and options.other and not options.other.path and not shutil.which("baton"):
+    if kind == "python" and options.other and not find_program(os.environ):
         notes.append("`baton` is not on the search path: add its folder to PATH, or the hooks do nothing.")
     if options.fail_closed and options.other and options.other.windows and options.client != "copilot-cli":
         notes.append("Where `baton` itself is missing, calls go on: no line refuses them in each of Windows' shells.")
@@ -227,31 +325,28 @@ def _read(target: Target) -> str:
     try:
         return target.read()
     except UnicodeDecodeError:
-        _refuse(f"{target.path} is not UTF-8 text; it was left as it is.")
+        raise ApiError(f"{target.path} is not UTF-8 text; it was left as it is.") from None
     except OSError as error:
-        _refuse(f"cannot read {target.path}: {(error.strerror or str(error)).lower()}.")
+        raise ApiError(f"cannot read {target.path}: {(error.strerror or str(error)).lower()}.") from None
 
 
-def _write(target: Target, text: str, *, keep: bool = False) -> None:
+def _write(target: Target, text: str, *, keep: bool = False, secret: bool = False) -> None:
     try:
-        target.write(text, keep=keep)
+        target.write(text, keep=keep, secret=secret)
     except OSError as error:
-        _refuse(f"cannot write {target.path}: {(error.strerror or str(error)).lower()}.")
+        raise ApiError(f"cannot write {target.path}: {(error.strerror or str(error)).lower()}.") from None
 
 
 def _understood(target: Target, change: Any) -> str:
     try:
         return str(change())
     except UnclearError as error:
-        _refuse(f"{target.path}:{error.line}: {error}; it was left as it is. Correct it, then run this again.")
-
-
-def _refuse(text: str) -> NoReturn:
-    raise ApiError(text)
+        raise ApiError(
+            f"{target.path}:{error.line}: {error}; it was left as it is. Correct it, then run this again."
+        ) from None
 
 
 def _show(result: Any, lines: list[str], *, as_json: bool) -> None:
     if as_json:
-        show_json(result)
-        return
+        end_with_json(result)
     print("\n".join(lines))

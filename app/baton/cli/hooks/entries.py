@@ -3,51 +3,22 @@
 import json
 import re
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
-from baton.cli.hooks.shims import Shim, ShimKind, line
+from baton.cli.hooks.shims import Shim, ShimKind, line, quote
+from baton.clients.registry import SPECS
+from baton.local.hook import answer
+from baton.relay.native import HEADER
 
-ClientName = Literal["claude-code", "codex", "copilot-cli", "gemini", "opencode", "qwen", "cursor", "continue"]
 Transport = Literal["http", "curl"]
 PROTOCOL = "1"
 
-TIMEOUTS: dict[str, int] = {
-    "SessionStart": 10,
-    "UserPromptSubmit": 15,
-    "PreToolUse": 2,
-    "PostToolUse": 2,
-    "PostToolUseFailure": 2,
-    "PermissionDenied": 2,
-    "SubagentStart": 2,
-    "SubagentStop": 2,
-    "Stop": 2,
-    "SessionEnd": 3,
-    "PreCompress": 2,
-}
-"""Seconds that a client waits for each event; `hooks/baton-lib.sh` gives up earlier."""
-_USUAL = tuple(event for event in TIMEOUTS if event not in {"PreCompress", "PermissionDenied"})
-EVENTS: dict[ClientName, tuple[str, ...]] = {
-    "claude-code": tuple(event for event in TIMEOUTS if event != "PreCompress"),
-    "codex": tuple(event for event in _USUAL if event != "PostToolUseFailure"),
-    "copilot-cli": _USUAL,
-    "gemini": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd", "PreCompress"),
-    "qwen": _USUAL,
-    "opencode": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
-    "cursor": _USUAL,
-    "continue": tuple(event for event in _USUAL if event not in {"SubagentStart", "SubagentStop"}),
-}
-GEMINI_EVENTS = {
-    "UserPromptSubmit": "BeforeAgent",
-    "PreToolUse": "BeforeTool",
-    "PostToolUse": "AfterTool",
-    "Stop": "AfterAgent",
-}
-"""Gemini CLI's own names of the events, where they differ. PreCompress, ahead of each request, tells whose turn it is."""
-_IN_MILLISECONDS: frozenset[ClientName] = frozenset({"gemini", "qwen"})
-"""Clients whose timeouts are in milliseconds. Qwen Code takes seconds as well, but its earlier versions do not."""
-DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
+_TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 15, "SessionEnd": 3}
+_USUAL_TIMEOUT = 2
+EVENTS: dict[str, tuple[str, ...]] = {client: tuple(spec.natives) for client, spec in SPECS.items()}
+"""The events that each client gets an entry for, by Baton's names."""
+DECIDING = frozenset({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
 BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
 """Events whose answer nobody needs. Claude Code runs their commands in the background, which it cannot do with http hooks.
@@ -55,51 +26,67 @@ BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"}
 For other clients the shim itself does not wait: Codex before 0.148 leaves a hook out that is marked so.
 """
 
+WITHOUT_HTTP = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", *BACKGROUND})
+"""Events that only commands report. Claude Code never sends SessionStart over http. The shim starts the relay there."""
+
 _NOT_INSTALLED = (
     "Baton is not installed on this machine: the hooks here cannot ask it, and nothing checks this session."
     " Install the program baton, then run baton hooks install."
 )
-_SHIM = re.compile(r"""(?:^|[/\\"'\s])baton(-hook\.sh|-hook\.ps1|(?:\.exe)?["']? hook)(?=["'\s]|$)""")
+_SHIM = re.compile(
+    r"""(?:^|[/\\"'\s])baton(-hook\.sh|-hook\.ps1|(?:\.exe)?["']? hook)(?=["'\s]|$)["']?(?: \S+ \S+( block)?)?"""
+)
+"""What runs a shim, with its kind and whether it fails closed. The one in PowerShell is of earlier versions."""
 _URL_PATH = re.compile(r"/hooks/(?:claude-code|codex)$")
 
 
 class HookOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The hooks to write: `shim` is the path of the POSIX shim as a shell word, `headers` those whose values are known now.
+    """The hooks to write: `shim` is the path of the POSIX shim as a shell word, `config` its config file's.
 
-    `other` is the shim that is run in its place, on a machine that has no POSIX shell or wants another.
+    `port` is the relay's for http hooks, and its secret. `other` is the shim run in place of the POSIX one, on a machine without a POSIX shell,
+    or by choice.
     """
 
-    client: ClientName
+    client: str
     transport: Transport
     shim: str
-    url: str
+    config: str = ""
+    port: str = ""
     fail_closed: bool = False
-    headers: dict[str, str] = {}
     other: Shim | None = None
 
 
+def seconds_of(event: str) -> int:
+    """Return a client's timeout for an event, in seconds. `hooks/baton-lib.sh` gives up earlier."""
+    return _TIMEOUTS.get(event, _USUAL_TIMEOUT)
+
+
 def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
-    """Return one group for each event, by its name in the client. SessionStart is always a command: Claude Code never sends it over http."""
-    commands = {"SessionStart", *BACKGROUND}
-    native = GEMINI_EVENTS if options.client == "gemini" else {}
-    unit = 1_000 if options.client in _IN_MILLISECONDS else 1
+    """Return one group for each event, by its name in the client.
+
+    Claude Code never sends SessionStart over http. The shim asks about prompts, too: only it waits for less while a server hangs,
+    and only it reads the file of a command.
+    """
+    spec = SPECS[options.client]
+    unit = 1_000 if spec.in_milliseconds else 1
     return {
-        native.get(event, event): {
+        spec.natives[event]: {
             "hooks": [
                 _http(options, event)
-                if options.transport == "http" and event not in commands
-                else {"type": "command", "command": _command(options, event), "timeout": TIMEOUTS[event] * unit}
-                | ({"async": True} if event in BACKGROUND and options.client == "claude-code" else {}),
-            ],
+                if options.transport == "http" and event not in WITHOUT_HTTP
+                else {"type": "command", "command": _command(options, event), "timeout": seconds_of(event) * unit}
+                | ({"async": True} if event in BACKGROUND and options.client == "claude-code" else {})
+                | (_on_failure(options, event) if options.client == "claude-code" else {})
+            ]
         }
         for event in EVENTS[options.client]
     }
 
 
 def commands(options: HookOptions) -> dict[str, dict[str, Any]]:
-    """Return the command and the timeout of each event, for a client whose file has a form of its own."""
+    """Return the command and the timeout of each event, for a client with its own file format."""
     return {
-        event: {"command": _command(options, event), "timeout": TIMEOUTS[event]} for event in EVENTS[options.client]
+        event: {"command": _command(options, event), "timeout": seconds_of(event)} for event in EVENTS[options.client]
     }
 
 
@@ -115,63 +102,47 @@ def is_ours(hook: Any) -> bool:
 
 
 def kind_of(hook: dict[str, Any]) -> ShimKind:
-    """Return which shim an entry runs; an http hook runs none, and counts as the usual one."""
+    """Return the kind of shim an entry runs. An http hook runs none, and counts as the usual one."""
     found = _SHIM.search(str(hook.get("command", "")))
-    ending = found[1] if found else ""
-    return "powershell" if ending == "-hook.ps1" else "python" if ending.endswith("hook") else "sh"
+    return "python" if found and found[1].endswith("hook") else "sh"
 
 
-def describe(hook: dict[str, Any]) -> tuple[Transport, bool, str]:
-    """Return an entry's transport, whether it fails closed, and the server of http hooks ("" for the shim)."""
+def describe(hook: dict[str, Any]) -> tuple[Transport, bool]:
+    """Return an entry's transport, and whether it fails closed."""
     if "url" in hook:
-        parts = urlsplit(hook["url"])
-        return "http", hook.get("onFailure") == "block", f"{parts.scheme}://{parts.netloc}"
-    return "curl", re.search(r"\sblock\b", hook["command"]) is not None, ""
+        return "http", hook.get("onFailure") == "block"
+    return "curl", any(found[2] for found in _SHIM.finditer(hook["command"]))
 
 
 def _command(options: HookOptions, event: str) -> str:
     must = options.fail_closed and event in DECIDING
     if options.other:
-        missing = _to_the_person(options.client, _NOT_INSTALLED)
+        missing = json.loads(answer.warning(options.client, event, _NOT_INSTALLED))
         return line(options.other, options.client, event, block=options.fail_closed, must=must, missing=missing)
-    call = f"sh {options.shim} {options.client} {event}"
+    call = f"/bin/sh {options.shim} {options.client} {event}{' block' if options.fail_closed else ''}"
+    call += f" {quote(options.config, 'sh')}" if options.config else ""
     if must:
-        return f"{call} block || exit 2"
-    call += " block" if options.fail_closed else ""
+        return f"{call} || exit 2"
     if event == "SessionStart":  # once a session: a project's hooks on a machine without Baton check nothing
-        said = json.dumps(_to_the_person(options.client, _NOT_INSTALLED))
+        said = json.dumps(json.loads(answer.warning(options.client, event, _NOT_INSTALLED)))
         return f"if test -f {options.shim}; then {call}; else echo '{said}'; fi"
     return f"test ! -f {options.shim} || {call}"
 
 
-def _to_the_person(client: ClientName, text: str) -> dict[str, Any]:
-    """Return an answer at a session's start that tells the person something, by the model where the client shows nothing."""
-    if client == "copilot-cli":
-        return {"additionalContext": text}
-    if client == "cursor":
-        return {"additional_context": text}
-    if client == "qwen":
-        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-    return {"systemMessage": text}
-
-
 def _http(options: HookOptions, event: str) -> dict[str, Any]:
-    headers = {
-        "Authorization": "Bearer $BATON_TOKEN",
-        "Baton-User": "$BATON_USER",
-        "Baton-Project": "$BATON_PROJECT",
-        "Baton-Disabled": "$BATON_DISABLED",
-        "Baton-Orchestrator-Disabled": "$HTMLGRAPH_ORCHESTRATOR_DISABLED",
-        "Baton-On-Failure": "block" if options.fail_closed else "$BATON_ON_FAILURE",
-        "Baton-Debug": "$BATON_DEBUG",
-        "Baton-Protocol": PROTOCOL,
-        **options.headers,
-    }
+    port, _, secret = options.port.partition(" ")
     return {
         "type": "http",
-        "url": f"{options.url}/hooks/{options.client}?event={event}",
-        "timeout": TIMEOUTS[event],
-        "headers": headers,
-        "allowedEnvVars": sorted({part[1:] for value in headers.values() for part in value.split() if part[:1] == "$"}),
-        **({"onFailure": "block"} if options.fail_closed and event in DECIDING else {}),
+        "url": f"http://127.0.0.1:{port}/hooks/{options.client}?event={event}",
+        "timeout": seconds_of(event),
+        "headers": {
+            HEADER: secret,
+            "Baton-On-Failure": "block" if options.fail_closed else "allow",
+            "Baton-Protocol": PROTOCOL,
+        },
+        **_on_failure(options, event),
     }
+
+
+def _on_failure(options: HookOptions, event: str) -> dict[str, str]:
+    return {"onFailure": "block"} if options.fail_closed and event in DECIDING else {}

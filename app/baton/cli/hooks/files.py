@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,22 +9,21 @@ from typing import Literal
 
 import msgspec
 
-from baton.cli.hooks.entries import EVENTS, ClientName
-from baton.cli.hooks.shims import Shim, ShimKind, find_program
-from baton.local.config import home, replace_file
+from baton.cli.hooks.shims import Shim, ShimKind, find_program, quote
+from baton.clients.registry import SPECS
+from baton.local.config import config_path, home, replace_file
+from baton.local.hook.clients import settings_file
 from baton.shared import packaged
 
 Scope = Literal["user", "project"]
 SHIM = ("baton-lib.sh", "baton-hook.sh")
 """In the order in which they are written: the file that the other one sources comes first."""
-FILES: dict[ShimKind, tuple[str, ...]] = {"sh": SHIM, "python": (), "powershell": ("baton-hook.ps1",)}
-"""What each kind of shim has in its folder."""
 
 
 class Target(msgspec.Struct, frozen=True):
     """One settings file of one client."""
 
-    client: ClientName
+    client: str
     scope: Scope
     path: Path
 
@@ -33,8 +31,11 @@ class Target(msgspec.Struct, frozen=True):
         """Return the text, "" if there is no file. Raises OSError, UnicodeDecodeError."""
         return self.path.read_bytes().decode() if self.path.exists() else ""
 
-    def write(self, text: str, *, keep: bool = False) -> None:
-        """Replace the file, with a backup of the old text if `keep`. "" removes the file. Raises OSError."""
+    def write(self, text: str, *, keep: bool = False, secret: bool = False) -> None:
+        """Replace the file, with a backup of the old text if `keep`. "" removes the file. Raises OSError.
+
+        With `secret` nobody else may read it.
+        """
         old = self.path.read_bytes() if self.path.exists() else None
         if not text:
             self.path.resolve().unlink(missing_ok=True)
@@ -43,7 +44,7 @@ class Target(msgspec.Struct, frozen=True):
         mode = self.path.stat().st_mode & 0o777 if old is not None else 0o644
         if keep and old is not None:
             replace_file(self.backup, old, mode=mode)
-        replace_file(self.path, text.encode(), mode=mode)
+        replace_file(self.path, text.encode(), mode=0o600 if secret else mode)
         if self.backup.exists() and self.backup.read_bytes() == text.encode():
             self.backup.unlink()
 
@@ -54,75 +55,53 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def targets(
-    root: str,
-    client: ClientName | None = None,
-    scope: Scope | None = None,
-    env: Mapping[str, str] = os.environ,
+    root: str, client: str | None = None, scope: Scope | None = None, env: Mapping[str, str] = os.environ
 ) -> Iterator[Target]:
     """List the settings files of a client and scope, or of all of them."""
-    claude = Path(env.get("CLAUDE_CONFIG_DIR") or home(env) / ".claude")
-    config = Path(env.get("XDG_CONFIG_HOME") or home(env) / ".config")
-    copilot = Path(env.get("COPILOT_HOME") or home(env) / ".copilot")
-    gemini = Path(env.get("GEMINI_CLI_HOME") or home(env)) / ".gemini"
-    qwen = Path(env.get("QWEN_HOME") or home(env) / ".qwen")
-    codex = Path(env.get("CODEX_HOME") or home(env) / ".codex")
-    files: dict[tuple[ClientName, Scope], Path] = {
-        ("claude-code", "user"): claude / "settings.json",
-        ("claude-code", "project"): Path(root) / ".claude" / "settings.json",
-        ("codex", "user"): codex / "hooks.json",
-        ("codex", "project"): Path(root) / ".codex" / "hooks.json",
-        ("copilot-cli", "user"): copilot / "hooks" / "baton.json",
-        ("gemini", "user"): gemini / "settings.json",
-        ("gemini", "project"): Path(root) / ".gemini" / "settings.json",
-        ("cursor", "user"): home(env) / ".cursor" / "hooks.json",
-        ("cursor", "project"): Path(root) / ".cursor" / "hooks.json",
-        ("continue", "user"): Path(env.get("CONTINUE_GLOBAL_DIR") or home(env) / ".continue") / "settings.json",
-        ("continue", "project"): Path(root) / ".continue" / "settings.json",
-        ("qwen", "user"): qwen / "settings.json",
-        ("qwen", "project"): Path(root) / ".qwen" / "settings.json",
-        ("opencode", "user"): config / "opencode" / "plugin" / "baton.js",
-        ("opencode", "project"): Path(root) / ".opencode" / "plugin" / "baton.js",
-        ("copilot-cli", "project"): Path(root) / ".github" / "hooks" / "baton.json",
-    }
-    for name in EVENTS:
+    for name, spec in SPECS.items():
+        user = Path(settings_file(name, env, str(home(env))))
+        project = Path(root) / spec.project_file
         for one in ("user", "project") if scope is None else (scope,):
-            path = files[name, one]
-            # In the home folder the project's file is the user's own: it is listed once, unless somebody asks for that scope.
-            if client in {None, name} and (scope or one == "user" or path != files[name, "user"]):
+            path = user if one == "user" else project
+            # In the home folder the project's file is the user's own: listed once, unless that scope is requested.
+            if client in {None, name} and (scope or one == "user" or path != user):
                 yield Target(client=name, scope=one, path=path)
 
 
 def shim_folder(env: Mapping[str, str] = os.environ) -> Path:
-    """Return the shim's folder. It is outside the package, so that a moved or removed checkout leaves it in place."""
+    """Return the shim's folder. It is outside the package, so it survives a moved or removed checkout."""
     return Path(env.get("XDG_DATA_HOME") or home(env) / ".local" / "share") / "baton"
 
 
-def shim_word(env: Mapping[str, str] = os.environ) -> str:
-    """Return the shim's path as a shell word, relative to `$HOME` if it is there, so that it fits teammates too."""
+def shim_word(scope: Scope, env: Mapping[str, str] = os.environ) -> str:
+    """Return the shim's path as a shell word; for a project by `$HOME`, so that it fits teammates too."""
     path = shim_folder(env) / SHIM[-1]
-    inside = path.is_relative_to(home(env))
-    text = str(path.relative_to(home(env)) if inside else path)
-    quoted = re.sub(r'([\\"$`])', r"\\\1", text)
-    return f'"$HOME/{quoted}"' if inside else f'"{quoted}"'
+    if scope == "user" or not path.is_relative_to(home(env)):  # a project's settings may change HOME
+        return quote(str(path), "sh")
+    text = re.sub(r'([\\"$`])', r"\\\1", str(path.relative_to(home(env))))
+    return f'"$HOME/{text}"'
+
+
+def config_word(scope: Scope, env: Mapping[str, str] = os.environ) -> str:
+    """Return the hooks' config file, "" for the user's own."""
+    return str(config_path(env).absolute()) if scope == "user" else ""
 
 
 def other_shim(kind: ShimKind, scope: Scope, env: Mapping[str, str] = os.environ) -> Shim | None:
-    """Return a shim that is not the POSIX one, None for that.
+    """Return the shim other than the POSIX one, None for the POSIX one.
 
     A project's entries are for the whole team, so they name `baton` by the search path.
     """
-    windows = sys.platform == "win32"
     if kind == "sh":
         return None
-    if kind == "powershell":
-        return Shim(kind=kind, path=str(shim_folder(env) / FILES[kind][0]), windows=windows)
-    return Shim(kind=kind, path=find_program(env) if scope == "user" else "", windows=windows)
+    path = find_program(env) if scope == "user" else ""
+    return Shim(path=path, config=config_word(scope, env), windows=sys.platform == "win32")
 
 
 def copy_shim(env: Mapping[str, str] = os.environ, kind: ShimKind = "sh") -> None:
     """Install the shim of this version; `baton hook` is installed with the program."""
     folder = shim_folder(env)
-    for name in FILES[kind]:
+    for name in SHIM if kind == "sh" else ():
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(folder / name, (_shipped() / name).read_bytes(), mode=0o644 if name == SHIM[0] else 0o755)
 
@@ -132,12 +111,11 @@ def shim_state(
 ) -> Literal["current", "different", "missing"]:
     """Compare the installed shim with the one of this version."""
     if kind == "python":
-        is_there = shutil.which("baton", path=env.get("PATH")) or find_program(env)
-        return "current" if is_there else "missing"
+        return "current" if find_program(env) else "missing"
     folder = shim_folder(env)
-    if not all((folder / name).is_file() for name in FILES[kind]):
+    if not all((folder / name).is_file() for name in SHIM):
         return "missing"
-    same = all((folder / name).read_bytes() == (_shipped() / name).read_bytes() for name in FILES[kind])
+    same = all((folder / name).read_bytes() == (_shipped() / name).read_bytes() for name in SHIM)
     return "current" if same else "different"
 
 

@@ -1,57 +1,63 @@
-"""What `baton hooks` does to a client's file, whatever its form: install, find and remove Baton's entries."""
+"""Installs, finds and removes Baton's entries in a client's file of any form."""
 
 from typing import Any
 
-from baton.cli.hooks import flat_settings, own_file, settings
-from baton.cli.hooks.entries import GEMINI_EVENTS, ClientName, HookOptions, commands, groups
-from baton.cli.hooks.json_edit import check
+from baton.cli.hooks import own_file, settings
+from baton.cli.hooks.entries import DECIDING, HookOptions, commands, groups
+from baton.cli.hooks.json_edit import UnclearError, check, comment_line
+from baton.clients.registry import SPECS
 
-_OF_GEMINI = {native: event for event, native in GEMINI_EVENTS.items()}
-_OWN_FILE: frozenset[ClientName] = frozenset({"copilot-cli", "opencode"})
+_OWN_FILE = frozenset({"own file", "plugin"})
 
 
 def install(text: str, options: HookOptions) -> str:
-    """Return a file's text with the hooks. Raises UnclearError for one that cannot be changed safely."""
-    if options.client in _OWN_FILE:
+    """Return a file's text with the hooks. Raises UnclearError if it cannot be changed safely."""
+    spec = SPECS[options.client]
+    if not spec.takes_comments and (found := comment_line(text)):
+        raise UnclearError(found, f"it has a comment, and {options.client} does not read files with comments")
+    if spec.form in _OWN_FILE:
         own_file.installed(text)  # refuses another's file
-        if options.client == "opencode":
+        if spec.form == "plugin":
             return own_file.plugin(commands(options))
         is_windows = options.other is not None and options.other.windows
         return own_file.copilot_file(commands(options), "powershell" if is_windows else "bash")
-    if options.client == "cursor":
-        return flat_settings.install(text, commands(options), fail_closed=options.fail_closed)
+    if spec.form == "flat":
+        # Cursor lets a call run if a hook fails. With `failClosed`, even a missing hook program refuses it.
+        hooks = {
+            spec.natives[event]: hook | ({"failClosed": True} if options.fail_closed and event in DECIDING else {})
+            for event, hook in commands(options).items()
+        }
+        return settings.install(text, hooks, flat=True)
     return settings.install(text, groups(options))
 
 
-def uninstall(client: ClientName, text: str) -> str:
+def uninstall(client: str, text: str) -> str:
     """Return a file's text without the hooks, "" if nothing is left of it. Raise UnclearError."""
-    if client in _OWN_FILE:
+    if SPECS[client].form in _OWN_FILE:
         return "" if own_file.is_ours(text) else text
-    form = flat_settings if client == "cursor" else settings
-    return form.uninstall(text) if text else ""
+    return settings.uninstall(text, flat=SPECS[client].form == "flat") if text else ""
 
 
 def is_empty(text: str) -> bool:
-    """Return whether nothing is left in a file that only Baton has written to."""
-    return not text.strip() or check(text) in ({}, flat_settings.EMPTY)
+    """Return whether nothing is left in a file written only by Baton."""
+    return not text.strip() or (check(text) in ({}, settings.EMPTY_FLAT) and not comment_line(text))
 
 
-def installed(client: ClientName, text: str) -> dict[str, dict[str, Any]]:
+def installed(client: str, text: str) -> dict[str, dict[str, Any]]:
     """Return Baton's entries by event. Raise UnclearError."""
-    if client in _OWN_FILE:
+    if SPECS[client].form in _OWN_FILE:
         return own_file.installed(text)
-    if client == "cursor":
-        return flat_settings.installed(text)
-    native = _OF_GEMINI if client == "gemini" else {}
-    return {native.get(event, event): hook for event, hook in settings.installed(text or "{}").items()}
+    known, found = SPECS[client].names, settings.installed(text or "{}", flat=SPECS[client].form == "flat")
+    return {known.get(event, event): hook for event, hook in found.items()}
 
 
-def off_switch(client: ClientName, text: str) -> str:
-    """Return the name of the setting by which a file switches all its hooks off, "" if it does not. Raise UnclearError."""
-    if client == "opencode":
+def off_switch(client: str, text: str) -> str:
+    """Return the name of the setting to disable all of a file's hooks, "" if unset. Raise UnclearError."""
+    switch = SPECS[client].off_switch
+    if switch is None:
         return ""
-    found = check(text or "{}")
-    if client == "gemini":
-        switch = found.get("hooksConfig")
-        return "hooksConfig.enabled" if isinstance(switch, dict) and switch.get("enabled") is False else ""
-    return "disableAllHooks" if found.get("disableAllHooks") is True else ""
+    name, value = switch
+    found: Any = check(text or "{}")
+    for key in name.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return name if found is value else ""

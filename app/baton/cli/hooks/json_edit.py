@@ -1,4 +1,4 @@
-"""Changes single values in a JSON text and leaves every other byte as it is.
+"""Changes single values in a JSON text, with comments or without, and leaves every other byte as it is.
 
 A path is a sequence of keys and indexes; all but its last step must exist. Texts are valid JSON: `check` first.
 """
@@ -12,11 +12,13 @@ import msgspec
 
 Path = Sequence[str | int]
 _SPACE = re.compile(r"[ \t\r\n]*")
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+"""A string, which may hold what looks like a comment, or a comment."""
 _DECODER = json.JSONDecoder()
 
 
 class UnclearError(ValueError):
-    """A text that cannot be edited, with the line (from 1) of the cause."""
+    """JSON that cannot be edited, with the line (from 1) of the cause."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -24,7 +26,7 @@ class UnclearError(ValueError):
 
 
 class _Node(msgspec.Struct):
-    """A value in the text. `keyed` is where its key starts, or itself without a key; children are None for scalars."""
+    """A value in the text. `keyed` is its key's start, or its own without a key; children are None for scalars."""
 
     start: int
     end: int
@@ -33,10 +35,11 @@ class _Node(msgspec.Struct):
 
 
 def check(text: str) -> dict[str, Any]:
-    """Parse a text that must be an object without duplicate keys. Raise UnclearError."""
+    """Parse an object without duplicate keys. Raise UnclearError."""
     try:
-        value = json.loads(text)
-        _scan(text, 0)
+        plain = without_comments(text)
+        value = json.loads(plain)
+        _scan(plain, 0)
     except json.JSONDecodeError as error:
         raise UnclearError(error.lineno, f"it is not valid JSON: {error.msg.lower()}") from error
     except RecursionError as error:
@@ -46,8 +49,19 @@ def check(text: str) -> dict[str, Any]:
     return value
 
 
+def without_comments(text: str) -> str:
+    """Replace comments with blanks, so that every character keeps its place."""
+    return _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\r\n]", " ", found[0]), text)
+
+
+def comment_line(text: str) -> int:
+    """Return the line (from 1) of the first comment, 0 without any."""
+    lines = zip(text.split("\n"), without_comments(text).split("\n"), strict=True)
+    return next((number for number, (line, plain) in enumerate(lines, 1) if line != plain), 0)
+
+
 def line_of(text: str, path: Path) -> int:
-    """Return the line (from 1) on which the value of a path starts."""
+    """Return the line (from 1) where the value of a path starts."""
     return text.count("\n", 0, _find(text, path).start) + 1
 
 
@@ -62,22 +76,32 @@ def put(text: str, path: Path, value: Any) -> str:
         return text[: children[step].start] + rendered + text[children[step].end :]
     if isinstance(step, str):
         rendered = f"{json.dumps(step, ensure_ascii=False)}: {rendered}"
-    if children:
-        last = next(reversed(children.values())).end
-        return f"{text[:last]},{inner}{rendered}{text[last:]}"
-    return f"{text[: parent.start + 1]}{inner}{rendered}{outer}{text[parent.end - 1 :]}"
+    end = parent.end - 1
+    last = next(reversed(children.values())).end if children else parent.start + 1
+    behind = last + len(text[last:end].rstrip())  # a comment there belongs to the value before it
+    comma, tail = (",", text[behind:end]) if children else ("", outer)
+    return f"{text[:last]}{comma}{text[last:behind]}{inner}{rendered}{tail}{text[end:]}"
 
 
 def drop(text: str, path: Path) -> str:
-    """Remove a value with its key and comma; an object or list that becomes empty is written `{}` or `[]`."""
+    """Remove a value with its key and comma. An emptied object or list is written `{}` or `[]`."""
     parent = _find(text, path[:-1])
     nodes = list((parent.children or {}).values())
     at = list(parent.children or {}).index(path[-1])
-    if len(nodes) == 1:
-        return text[: parent.start + 1] + text[parent.end - 1 :]
-    if at == 0:
-        return text[: nodes[0].keyed] + text[nodes[1].keyed :]
-    return text[: nodes[at - 1].end] + text[nodes[at].end :]
+    node, several = nodes[at], len(nodes) > 1
+    # The first of several goes with the comma behind it, and its successor takes its place; others with the one before.
+    start = nodes[at - 1].end if at else node.keyed if several else parent.start + 1
+    end = node.end if at else nodes[1].keyed if several else parent.end - 1
+    kept = _comments(text[start : node.keyed]) + _comments(text[node.end : end])
+    is_open = kept and without_comments(f"{kept}x").endswith(" ")  # by a comment closed only by a line's end
+    return text[:start] + kept + ("\n" if is_open and not re.match(r"[ \t]*\r?\n", text[end:]) else "") + text[end:]
+
+
+def _comments(gap: str) -> str:
+    """Return the text between two values without its comma, "" without a comment."""
+    comma = without_comments(gap).find(",")
+    kept = gap if comma < 0 else gap[:comma] + gap[comma + 1 :]
+    return kept.rstrip() if without_comments(gap) != gap else ""
 
 
 def _indent(text: str) -> str:
@@ -86,7 +110,7 @@ def _indent(text: str) -> str:
 
 
 def _find(text: str, path: Path) -> _Node:
-    node = _scan(text, 0)
+    node = _scan(without_comments(text), 0)
     for step in path:
         node = (node.children or {})[step]
     return node

@@ -1,15 +1,17 @@
-"""What `baton hooks install` writes down of a machine: checksums of what it installed, and paths elsewhere than usual."""
+"""Records the state after `baton hooks install`: checksums of the installed files, and unusual paths."""
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from baton.cli.hooks.entries import EVENTS, ClientName, kind_of
-from baton.cli.hooks.files import FILES, shim_folder, targets
+from baton.cli.hooks.entries import EVENTS, kind_of
+from baton.cli.hooks.files import SHIM, shim_folder, targets
 from baton.cli.hooks.hook_files import installed
 from baton.cli.hooks.json_edit import UnclearError
-from baton.local.config import DIGESTS, INSTALLED, config_path, home, stored
+from baton.local.config import INSTALLED, config_path, digests_name, home, stored
 from baton.local.hook import session_start
+from baton.local.hook.clients import settings_file
 from baton.local.hook.main import shim_files
 
 PARTS = ("the shim", "its library", "the hook entries", "the switch for all hooks")
@@ -19,13 +21,13 @@ _LONGEST = 1_000
 
 
 def manifest(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the values for the config file, as the machine is now; "" for what it no longer has."""
-    found = {DIGESTS[client]: digests(client, env) if _hooks(client, env) else "" for client in EVENTS}
+    """Return the values for the config file from the machine's present state; "" for missing ones."""
+    found = {digests_name(client): digests(client, env) if _hooks(client, env) else "" for client in EVENTS}
     found[INSTALLED] = _elsewhere(env)
     return {name: value for name, value in found.items() if value or stored(name, env)}
 
 
-def digests(client: ClientName, env: Mapping[str, str] = os.environ) -> str:
+def digests(client: str, env: Mapping[str, str] = os.environ) -> str:
     """Return the checksums of the installed shim and of a client's settings, as the shim itself makes them.
 
     The files are only read: they may be another's by now.
@@ -35,21 +37,20 @@ def digests(client: ClientName, env: Mapping[str, str] = os.environ) -> str:
     if kind == "python":
         shim, library = shim_files()
     else:
-        names = (*FILES[kind][::-1], "-")
-        shim, library = (str(shim_folder(env) / name) for name in names[:2])
-    return session_start.digests(client, shim, library, session_start.settings_file(client, env, str(home(env))))
+        library, shim = (str(shim_folder(env) / name) for name in SHIM)
+    return session_start.digests(client, shim, library, settings_file(client, env, str(home(env))))
 
 
-def differences(client: ClientName, env: Mapping[str, str] = os.environ) -> list[str] | None:
-    """Return which parts are not as they were installed; None if nothing was written down for this client."""
-    known = stored(DIGESTS[client], env)
+def differences(client: str, env: Mapping[str, str] = os.environ) -> list[str] | None:
+    """Return the changed parts of an installation; None if it was not recorded for this client."""
+    known = stored(digests_name(client), env)
     if not known:
         return None
     pairs = zip(PARTS, digests(client, env).split(","), known.split(","), strict=False)
     return [part for part, now, then in pairs if now != then]
 
 
-def _hooks(client: ClientName, env: Mapping[str, str]) -> dict[str, Any]:
+def _hooks(client: str, env: Mapping[str, str]) -> dict[str, Any]:
     for target in targets(".", client, "user", env):
         try:
             return installed(client, target.read())
@@ -59,10 +60,10 @@ def _hooks(client: ClientName, env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _elsewhere(env: Mapping[str, str]) -> str:
-    """Return the paths that the server's lists do not cover, besides those that were written down before."""
+    """Return the paths outside the server's lists, and the paths recorded before."""
     own = home(env)
-    usual = [own / ".claude", own / ".codex", own / ".copilot", own / ".config" / "baton", own / ".config" / "opencode"]
-    usual += [own / ".gemini", own / ".qwen", own / ".cursor", own / ".continue", own / ".local" / "share" / "baton"]
+    usual = [Path(settings_file(client, {}, str(own))).parent for client in EVENTS]
+    usual += [own / ".config" / "baton", own / ".local" / "share" / "baton"]
     real = [target.path for client in EVENTS for target in targets(".", client, "user", env)]
     real += [shim_folder(env), config_path(env).parent]
     paths = stored(INSTALLED, env).split(":")

@@ -1,6 +1,6 @@
-"""Clients whose hooks are a file of Baton's own beside the person's: Copilot CLI's JSON, opencode's plugin.
+"""Clients with a separate hook file of Baton's: Copilot CLI's JSON, opencode's plugin.
 
-The file is written and removed whole. One of that name which Baton has not written is left as it is.
+The file is written and removed whole. A file of that name not written by Baton is left unchanged.
 """
 
 import json
@@ -8,29 +8,17 @@ from typing import Any
 
 from baton.cli.hooks import entries
 from baton.cli.hooks.json_edit import UnclearError, check
+from baton.clients import copilot_cli
 from baton.shared import packaged
 
-COPILOT_EVENTS = {
-    "SessionStart": "sessionStart",
-    "UserPromptSubmit": "userPromptSubmitted",
-    "PreToolUse": "preToolUse",
-    "PostToolUse": "postToolUse",
-    "PostToolUseFailure": "postToolUseFailure",
-    "SubagentStart": "subagentStart",
-    "SubagentStop": "subagentStop",
-    "Stop": "agentStop",
-    "SessionEnd": "sessionEnd",
-}
-"""Copilot CLI's own names of the events."""
 _HOOKS = "const HOOKS = "
-_OF_COPILOT = {native: event for event, native in COPILOT_EVENTS.items()}
-_FOREIGN = "it has hooks that Baton has not written"
+_FOREIGN = "it has hooks not written by Baton"
 
 
 def copilot_file(hooks: dict[str, dict[str, Any]], key: str = "bash") -> str:
-    """Return the text of Copilot CLI's file for these commands by event; `key` names the shell that reads them."""
+    """Return Copilot CLI's file for these commands by event; `key` names their shell."""
     events = {
-        COPILOT_EVENTS[event]: [{"type": "command", key: hook["command"], "timeoutSec": hook["timeout"]}]
+        copilot_cli.SPEC.natives[event]: [{"type": "command", key: hook["command"], "timeoutSec": hook["timeout"]}]
         for event, hook in hooks.items()
     }
     return json.dumps({"version": 1, "hooks": events}, indent=2) + "\n"
@@ -43,7 +31,7 @@ def plugin(hooks: dict[str, dict[str, Any]]) -> str:
 
 
 def is_ours(text: str) -> bool:
-    """Return whether Baton has written a text."""
+    """Return whether Baton has written a file."""
     try:
         return bool(installed(text))
     except UnclearError:
@@ -66,7 +54,7 @@ def installed(text: str) -> dict[str, dict[str, Any]]:
     found = {native: held if isinstance(held, list) else [None] for native, held in events.items()}
     if not all(entries.is_ours(_as_entry(one)) for held in found.values() for one in held):
         raise UnclearError(1, _FOREIGN)
-    return {_OF_COPILOT.get(native, native): _as_entry(held[0]) for native, held in found.items() if held}
+    return {copilot_cli.SPEC.names.get(native, native): _as_entry(held[0]) for native, held in found.items() if held}
 
 
 def _as_entry(one: Any) -> dict[str, Any]:

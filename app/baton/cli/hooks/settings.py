@@ -1,6 +1,6 @@
-"""Adds Baton's entries to the text of a client's settings, finds them there, and removes them.
+"""Adds, finds and removes Baton's entries in the text of a client's settings.
 
-Everything else in the text stays as it is. A text that cannot be edited safely raises UnclearError.
+An event has a list of groups of hooks; in a flat file (Cursor's) a list of hooks. Everything else in the text stays as it is. Raises UnclearError if it cannot be edited safely.
 """
 
 from collections.abc import Iterator
@@ -9,13 +9,16 @@ from typing import Any
 from baton.cli.hooks.entries import is_ours
 from baton.cli.hooks.json_edit import UnclearError, check, drop, line_of, put
 
+EMPTY_FLAT: dict[str, Any] = {"version": 1}
+"""What is left of a flat file that Baton has made."""
 
-def install(text: str, groups: dict[str, dict[str, Any]]) -> str:
+
+def install(text: str, groups: dict[str, dict[str, Any]], *, flat: bool = False) -> str:
     """Return the text with exactly these groups of ours; the same text if it has them already. "" is a new file."""
-    text = text or "{}\n"
-    events = _read(text)
+    text = text or (put("{}\n", ["version"], 1) if flat else "{}\n")
+    events = _read(text, flat)
     for event in events:
-        text = _settle(text, event, groups.get(event))
+        text = _settle(text, event, groups.get(event), flat)
     if "hooks" not in check(text):
         text = put(text, ["hooks"], {})
     for event, group in groups.items():
@@ -24,28 +27,28 @@ def install(text: str, groups: dict[str, dict[str, Any]]) -> str:
     return text
 
 
-def uninstall(text: str) -> str:
-    """Return the text without our entries, and without the groups and lists that held nothing else."""
-    if not (events := _read(text)):
+def uninstall(text: str, *, flat: bool = False) -> str:
+    """Return the text without our entries, and without groups and lists emptied by that."""
+    if not (events := _read(text, flat)):
         return text
     for event in events:
-        text = _settle(text, event, None)
-    return text if _read(text) or not list(_ours(events)) else drop(text, ["hooks"])
+        text = _settle(text, event, None, flat)
+    return text if _read(text, flat) or not list(_ours(events)) else drop(text, ["hooks"])
 
 
-def installed(text: str) -> dict[str, dict[str, Any]]:
+def installed(text: str, *, flat: bool = False) -> dict[str, dict[str, Any]]:
     """Return our entries by event."""
-    return {event: hook for event, _, _, hook in _ours(_read(text))}
+    return {event: hook for event, _, _, hook in _ours(_read(text, flat))}
 
 
-def _settle(text: str, event: str, group: dict[str, Any] | None) -> str:
-    """Leave exactly this group of ours in an event, in its old place or else at the end; no group of ours for None."""
-    groups = _read(text)[event]
+def _settle(text: str, event: str, group: dict[str, Any] | None, flat: bool) -> str:
+    """Keep exactly this group of ours in an event, in its old place or else at the end; None for no group."""
+    groups = _read(text, flat)[event]
     mine = [(g, h) for name, g, h, _ in _ours({event: groups}) if name == event]
-    alone = [g for g in range(len(groups)) if groups[g]["hooks"] and all(is_ours(hook) for hook in groups[g]["hooks"])]
-    # A group in which somebody put hooks of their own beside ours is left to them: only ours is taken out of it.
+    alone = [g for g, one in enumerate(groups) if _hooks(one) and all(map(is_ours, _hooks(one)))]
+    # A group with other hooks besides ours stays: only ours is removed from it.
     kept = alone[0] if group is not None and alone else None
-    # From the end, so that what is dropped does not move the places that are still to come.
+    # From the end, so that removals do not shift the remaining places.
     for g, h in reversed(mine):
         if g not in alone:
             text = drop(text, ["hooks", event, g, "hooks", h])
@@ -56,18 +59,22 @@ def _settle(text: str, event: str, group: dict[str, Any] | None) -> str:
     for g in reversed(alone):
         if g != kept:
             text = drop(text, ["hooks", event, g])
-    return drop(text, ["hooks", event]) if mine and not _read(text)[event] else text
+    return drop(text, ["hooks", event]) if mine and not _read(text, flat)[event] else text
 
 
 def _ours(events: dict[str, list[dict[str, Any]]]) -> Iterator[tuple[str, int, int, dict[str, Any]]]:
     for event, groups in events.items():
         for g, group in enumerate(groups):
-            for h, hook in enumerate(group["hooks"]):
+            for h, hook in enumerate(_hooks(group)):
                 if is_ours(hook):
                     yield event, g, h, hook
 
 
-def _read(text: str) -> dict[str, list[dict[str, Any]]]:
+def _hooks(group: Any) -> list[Any]:
+    return group["hooks"] if isinstance(group, dict) and "hooks" in group else [group]
+
+
+def _read(text: str, flat: bool) -> dict[str, list[dict[str, Any]]]:
     events = check(text).get("hooks", {})
     if not isinstance(events, dict):
         raise UnclearError(line_of(text, ["hooks"]), "`hooks` is not an object")
@@ -75,7 +82,7 @@ def _read(text: str) -> dict[str, list[dict[str, Any]]]:
         if not isinstance(groups, list):
             raise UnclearError(line_of(text, ["hooks", event]), f"`hooks.{event}` is not a list")
         for index, group in enumerate(groups):
-            if not (isinstance(group, dict) and isinstance(group.get("hooks"), list)):
+            if not flat and not (isinstance(group, dict) and isinstance(group.get("hooks"), list)):
                 line = line_of(text, ["hooks", event, index])
                 raise UnclearError(line, f"an item of `hooks.{event}` is not an object with a list `hooks`")
     return events

@@ -1,4 +1,4 @@
-"""How a client starts the shim: the line for each kind of shim, quoted for the shell that the client reads lines with."""
+"""Starts the shim: the line for each kind of shim, quoted for the client's shell."""
 
 import json
 import re
@@ -10,62 +10,54 @@ from typing import Any, Literal
 
 import msgspec
 
-ShimKind = Literal["sh", "python", "powershell"]
-"""`sh` is `hooks/baton-hook.sh`, `python` is `baton hook`, `powershell` is `hooks/baton-hook.ps1`."""
+from baton.clients.registry import SPECS
+
+ShimKind = Literal["sh", "python"]
+"""`sh` is `hooks/baton-hook.sh`, `python` is `baton hook`."""
 Shell = Literal["sh", "cmd", "powershell"]
-SHELLS: Mapping[str, Shell] = {
-    "codex": "powershell",
-    "copilot-cli": "powershell",
-    "cursor": "powershell",
-    "gemini": "powershell",
-    "continue": "cmd",
-    "opencode": "cmd",
-    "qwen": "cmd",
-}
-"""What each client reads a line with on Windows; Claude Code takes Git Bash, and PowerShell where there is none."""
 _PLAIN = re.compile(r"[\w@%+=:,./\\-]+", re.ASCII)
 
 
 class Shim(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of shim, and where it is: the path of the script, or of the program `baton`.
+    """`baton hook` in place of the POSIX shim: the path of the program, and of its config file.
 
-    A `path` of "" is `baton` by the search path, which needs no quotes in any shell.
+    A `path` of "" is `baton` by the search path, without quotes in any shell. A `config` of "" is the user's own.
     """
 
-    kind: ShimKind
     path: str = ""
+    config: str = ""
     windows: bool = False
 
 
 def default_kind() -> ShimKind:
-    """Return the kind of shim that this system can run."""
+    """Return the kind of shim for this system."""
     return "python" if sys.platform == "win32" else "sh"
 
 
 def find_program(env: Mapping[str, str]) -> str:
-    """Return the path of `baton`, "" if the search path has it or nothing is found."""
-    if shutil.which("baton", path=env.get("PATH")):
-        return ""
+    """Return the path of `baton`, "" if nothing is found. A project's settings may change the search path."""
     beside = [Path(sys.executable).with_name(name) for name in ("baton.exe", "baton")]
-    return next((str(path) for path in beside if path.is_file()), "")
+    found = shutil.which("baton", path=env.get("PATH"))
+    return found or next((str(path) for path in beside if path.is_file()), "")
 
 
 def shell_of(client: str, shim: Shim) -> Shell:
-    """Return the shell that a client reads a line with on this system."""
+    """Return the client's shell on this system."""
     if not shim.windows:
         return "sh"
-    return SHELLS.get(client) or ("sh" if shutil.which("bash") else "powershell")
+    return SPECS[client].windows_shell or ("sh" if shutil.which("bash") else "powershell")
 
 
 def line(shim: Shim, client: str, event: str, *, block: bool, must: bool, missing: dict[str, Any]) -> str:
-    """Return the line that asks about an event.
+    """Return the line for an event.
 
-    With `must` a call is refused where the shim itself is missing; otherwise it goes on, and `missing` is answered at a
-    session's start. Which shell reads a line on Windows is known of Copilot CLI only, so there alone it holds that.
+    With `must` a call is refused if the shim itself is missing; otherwise it continues, and `missing` is answered at a
+    session's start. On Windows this works for Copilot CLI only, the one client with a known shell.
     """
     shell = shell_of(client, shim)
     start = _start(shim, shell)
     call = f"{start} {client} {event}" + (" block" if block else "")
+    call += f" {quote(shim.config, shell)}" if shim.config else ""
     said = json.dumps(missing) if event == "SessionStart" else ""
     if shell == "sh" and not shim.windows:
         if must:
@@ -79,21 +71,17 @@ def line(shim: Shim, client: str, event: str, *, block: bool, must: bool, missin
 
 
 def _program(shim: Shim, shell: Shell) -> str:
-    if shim.kind == "powershell":
-        return "powershell" if shim.windows else "pwsh"
     return quote(shim.path or "baton", shell)
 
 
 def _start(shim: Shim, shell: Shell) -> str:
     program = _program(shim, shell)
-    if shim.kind == "powershell":
-        return f"{program} -NoProfile -ExecutionPolicy Bypass -File {quote(shim.path, shell)}"
     before = {"powershell": "& ", "cmd": "call "}.get(shell, "") if program[:1] in {"'", '"'} else ""
     return f"{before}{program} hook"
 
 
 def quote(word: str, shell: Shell) -> str:
-    """Quote a path for a shell, where it needs quotes. Git Bash knows a path of Windows with `/` alone."""
+    """Quote a path for a shell if needed. Git Bash accepts Windows paths only with `/`."""
     if shell == "sh":
         word = word.replace("\\", "/") if re.match(r"[A-Za-z]:", word) else word
     if _PLAIN.fullmatch(word) and not (shell == "sh" and "\\" in word):

@@ -7,7 +7,7 @@ from typing import Any
 from baton.cli.hooks.entries import EVENTS, PROTOCOL, describe, kind_of
 from baton.cli.hooks.files import Target, shim_folder, shim_state
 from baton.cli.hooks.hook_files import installed, off_switch
-from baton.cli.hooks.json_edit import UnclearError
+from baton.cli.hooks.json_edit import UnclearError, check
 from baton.cli.hooks.manifest import differences
 from baton.cli.hooks.shims import default_kind
 from baton.local.server import Api, ApiError
@@ -29,7 +29,7 @@ def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, 
 
 
 def server_report(api: Api) -> dict[str, Any]:
-    """Ask the server which clients it last heard from; `problem` says why it could not be asked."""
+    """Ask the server for its clients and their last calls; `problem` is the reason for a failure."""
     found: dict[str, Any] = {"url": api.config.url, "answers": False}
     try:
         status = api.request("GET", "/status")
@@ -59,7 +59,7 @@ def show(result: dict[str, Any]) -> list[str]:
             )
     if not server["answers"]:
         return [*lines, f"server: {server['url']} cannot be asked: {server['problem']}"]
-    fits = {PROTOCOL: "fits the hooks", "unknown": "does not say which hooks it speaks"}
+    fits = {PROTOCOL: "fits the hooks", "unknown": "does not report its version of the hooks"}
     word = fits.get(server["protocol"], f"speaks protocol {server['protocol']}, the hooks {PROTOCOL}: update the older")
     lines.append(f"server: {server['url']}, version {server['version']}, {word}")
     return lines + [_show_client(one) for one in server["clients"]]
@@ -83,25 +83,31 @@ def _settings(target: Target) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         return found | {"installed": False, "problem": str(error)}
     if not hooks:
-        return found | {"installed": False}
+        return found | {"installed": False} | ({"plugin": True} if has_plugin(text) else {})
     about = [describe(hook) for hook in hooks.values()]
     found |= {
         "installed": True,
         "shim": next((kind for hook in hooks.values() if (kind := kind_of(hook)) != "sh"), "sh"),
-        "transport": "http" if any(kind == "http" for kind, _, _ in about) else "curl",
-        "fail_closed": all(closed for event, (_, closed, _) in zip(hooks, about, strict=True) if event == "PreToolUse"),
+        "transport": "http" if any(kind == "http" for kind, _ in about) else "curl",
+        "fail_closed": all(closed for event, (_, closed) in zip(hooks, about, strict=True) if event == "PreToolUse"),
         "events": list(hooks),
         "missing": [event for event in EVENTS[target.client] if event not in hooks],
     }
-    if urls := sorted({url for _, _, url in about if url}):
-        found["url"] = urls[0]
     return found | ({"problem": f"`{switch}` switches them off"} if switch else {})
+
+
+def has_plugin(text: str) -> bool:
+    """Return whether a settings file of Claude Code enables Baton's plugin, which includes the hooks."""
+    plugins = check(text or "{}").get("enabledPlugins")
+    return isinstance(plugins, dict) and any(on is True for name, on in plugins.items() if name.startswith("baton@"))
 
 
 def _show_settings(one: dict[str, Any]) -> str:
     head = f"{one['client']}, {one['scope']} scope: "
     problem = f"; {one['problem']}" if one.get("problem") else ""
     if not one["installed"]:
+        if one.get("plugin"):
+            return f"{head}installed as a plugin of Claude Code ({one['path']})"
         return f"{head}not installed ({one['path']}){problem}"
     missing = f"; missing: {', '.join(one['missing'])}" if one["missing"] else ""
     closed = "fail-closed" if one["fail_closed"] else "fail-open"

@@ -26,7 +26,7 @@ def follow(api: Api, job_id: str) -> int:
 
     Raises:
         ApiError: If the server refuses to show the job.
-        KeyboardInterrupt: At the Ctrl-C after the one that cancelled the job.
+        KeyboardInterrupt: At the second Ctrl-C; the first cancels the job.
     """
     card, connection, last, cancelled = Card(), _Connection(), "", False
     with _ctrl_c():
@@ -50,25 +50,24 @@ def follow(api: Api, job_id: str) -> int:
                 raise
             except ApiError as error:
                 if connection.is_lost(error):
-                    again = f"The job goes on; follow it again with: baton jobs show {job_id} --follow"
+                    again = f"The job continues; follow it again with: baton jobs show {job_id} --follow"
                     print(f"baton: the connection was lost: {error}\n{again}", file=sys.stderr)
                     return CONNECTION_LOST
     return card.status
 
 
 def _cancel(api: Api, job_id: str) -> bool:
-    """Cancel the job; return whether that was done."""
     print("\nCancelling the job; press Ctrl-C again to stop watching.", file=sys.stderr)
     try:
         api.request("POST", f"/jobs/{quote(job_id, safe='')}/cancel")
-    except ApiError as error:  # it has ended meanwhile, or the server is away
+    except ApiError as error:  # it has ended meanwhile, or the server is unavailable
         print(f"baton: the job was not cancelled: {error}", file=sys.stderr)
         return False
     return True
 
 
 class _Connection:
-    """How long the server has been away, and how long to wait before the next attempt to reach it."""
+    """The server's time of absence, and the delay before the next attempt."""
 
     def __init__(self) -> None:
         self._heard = time.monotonic()
@@ -80,13 +79,13 @@ class _Connection:
         time.sleep(self._next_s)
 
     def is_there(self) -> None:
-        """Note that the server answered; a stream that ended is read on after a moment."""
+        """Record an answer of the server. An ended stream is read again after a delay."""
         if self._told:
             print("The server answers again.", file=sys.stderr)
         self._heard, self._next_s, self._told = time.monotonic(), FIRST_PAUSE_S, False
 
     def is_lost(self, error: ApiError) -> bool:
-        """Note an attempt that failed; return whether it was the last one."""
+        """Record a failed attempt. Return whether it was the last one."""
         self._next_s = min(max(self._next_s * 2, FIRST_PAUSE_S), LONGEST_PAUSE_S)
         if self._next_s > 1 and not self._told:  # a restart of the server is no news
             print(f"baton: {error}\nTrying again for {AWAY_S / 60:g} minutes.", file=sys.stderr)
@@ -95,7 +94,6 @@ class _Connection:
 
 
 def _wait_for_runner(api: Api, job_id: str, card: Card, connection: _Connection) -> None:
-    """Print why a job waits, each time that changes, until it is no longer queued."""
     while (job := api.request("GET", f"/jobs/{quote(job_id, safe='')}"))["state"] == "queued":
         connection.is_there()
         card.wait(job.get("waiting"))
@@ -107,7 +105,7 @@ def _wait_for_runner(api: Api, job_id: str, card: Card, connection: _Connection)
 def _ctrl_c() -> Iterator[None]:
     """Let Ctrl-C raise KeyboardInterrupt.
 
-    A shell that runs a script starts `… &` with SIGINT ignored, and Python leaves an ignored signal ignored.
+    A script's shell starts `… &` with SIGINT ignored, and Python keeps an ignored signal ignored.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

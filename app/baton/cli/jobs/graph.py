@@ -1,4 +1,4 @@
-"""`baton graph`: create task graphs, show them, start their tasks wave by wave, and report on them."""
+"""`baton jobs graph`: create task graphs, show them, start their tasks wave by wave, and report on them."""
 
 import json
 import sys
@@ -22,20 +22,20 @@ from baton.cli.jobs.arguments import (
 )
 from baton.cli.jobs.spawn import By, Model, Outcome, Roster, Thinking, Tools, Why, fields, show_plan
 from baton.cli.options import AsJson, Everybody, Limit, UsageError, span_of
-from baton.cli.output import plain, show_json, show_table
+from baton.cli.output import end_with_json, plain, show_table
 from baton.local.server import Api, ApiError
 
-app = group("Run tasks that depend on each other, wave by wave.")
+app = group("Run dependent tasks in waves.")
 GraphId = Annotated[str, typer.Argument(help="The graph.")]
 MILLISECOND = timedelta(milliseconds=1)
 TaskName = Annotated[str, typer.Argument(help="The task.")]
-Detail = Annotated[str, typer.Option(help="A note, shown beside the state.")]
+Detail = Annotated[str, typer.Option(help="A note, shown with the state.")]
 
 
 @app.command()
 def create(
     file: Annotated[str, typer.Argument(help="A JSON file with the tasks by name; `-` for standard input.")],
-    session: Annotated[str, typer.Option(help="The session that it belongs to.")],
+    session: Annotated[str, typer.Option(help="Its session.")],
     guidance: Annotated[bool, typer.Option("--guidance", help="Count violations of waves; refuse nothing.")] = False,
     ready: Annotated[
         bool, typer.Option("--ready", help="A task waits for its own dependencies, not for its wave.")
@@ -75,15 +75,14 @@ def create(
 def list_(
     session: Annotated[str, typer.Option(help="Only of this session.")] = "",
     limit: Limit = 20,
-    everybody: Everybody = False,
+    everybody: Everybody = True,
     as_json: AsJson = False,
 ) -> None:
     """List graphs, the newest first."""
     query = {"limit": str(limit)} | ({"session_id": session} if session else {})
     items = Api(administer=everybody).request("GET", "/graphs", query=query)["items"]
     if as_json:
-        show_json(items)
-        return
+        end_with_json(items)
     rows = [(one["id"], one["state"], len(one["tasks"]), one["user"], one["session_id"]) for one in items]
     show_table(("id", "state", "tasks", "user", "session"), rows, none="No graphs.")
 
@@ -97,7 +96,7 @@ def show(graph_id: GraphId, as_json: AsJson = False) -> None:
 @app.command()
 def spawn(
     graph_id: GraphId,
-    task: Annotated[list[str] | None, typer.Argument(help="The tasks. Default: all that may start now.")] = None,
+    task: Annotated[list[str] | None, typer.Argument(help="The tasks. Default: all tasks ready to start.")] = None,
     prompt: Annotated[str, typer.Option(help="The task, instead of the graph's description.")] = "",
     by: By = "",
     reason: Why = "",
@@ -129,21 +128,20 @@ def spawn(
         body["tasks"] = {name: {} for name in task}
     done = Api().request("POST", f"{_path(graph_id)}/spawn:batch", body=body)
     if as_json:
-        show_json(done)
-        return
+        end_with_json(done)
     for plan in done["spawned"]:
         show_plan(plan)
 
 
 @app.command()
 def complete(graph_id: GraphId, task: TaskName, detail: Detail = "", as_json: AsJson = False) -> None:
-    """Mark a task as completed that no runner runs."""
+    """Mark a task without a runner as completed."""
     _end(graph_id, task, "complete", detail, as_json=as_json)
 
 
 @app.command()
 def fail(graph_id: GraphId, task: TaskName, detail: Detail = "", as_json: AsJson = False) -> None:
-    """Mark a task as failed that no runner runs; the tasks that depend on it are skipped."""
+    """Mark a task without a runner as failed; the tasks depending on it are skipped."""
     _end(graph_id, task, "fail", detail, as_json=as_json)
 
 
@@ -151,7 +149,7 @@ def fail(graph_id: GraphId, task: TaskName, detail: Detail = "", as_json: AsJson
 def reopen(
     graph_id: GraphId, wave: Annotated[int, typer.Argument(help="The wave, from 1.")], as_json: AsJson = False
 ) -> None:
-    """Open a wave again whose window closed with tasks left; it is recorded as a violation."""
+    """Reopen a wave closed with tasks left; it is recorded as a violation."""
     _show(Api().request("POST", f"{_path(graph_id)}/waves/{wave}/reopen"), as_json=as_json)
 
 
@@ -167,8 +165,7 @@ def report(
     path = f"/sessions/{quote(session, safe='')}/compliance" if session else f"{_path(graph_id)}/compliance"
     found = Api().request("GET", path)
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     for one in found["graphs"] if session else [found]:
         _report(one)
 
@@ -189,8 +186,7 @@ def _end(graph_id: str, task: str, how: str, detail: str, *, as_json: bool) -> N
 
 def _show(graph: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        show_json(graph)
-        return
+        end_with_json(graph)
     rules = (
         f"{graph['level']}, barrier {graph['barrier']}, window {graph['window_ms']} ms, then {graph['on_window_close']}"
     )

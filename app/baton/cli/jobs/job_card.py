@@ -4,7 +4,7 @@ import re
 import sys
 from typing import Any
 
-from baton.cli.jobs.account import moment
+from baton.cli.jobs.arguments import moment
 from baton.cli.output import plain
 
 _NAMES = {"codex": "Codex", "claude_code": "Claude Code", "opencode": "OpenCode", "gemini": "Gemini"}
@@ -14,7 +14,7 @@ _BORDER = "│ "
 
 
 def summary(change: dict[str, Any]) -> list[str]:
-    """Return the lines that say which files a job changed in its worktree."""
+    """Return the lines about a job's changed files in its worktree."""
     lines = [
         f"{change['changed']} changed file{'' if change['changed'] == 1 else 's'}" + (":" if change["files"] else "")
     ]
@@ -27,13 +27,13 @@ def summary(change: dict[str, Any]) -> list[str]:
 
 
 def waiting_line(waiting: dict[str, Any]) -> str:
-    """Return the line that says why a job waits, since when, and when it fails."""
+    """Return the line about why a job waits, since when, and when it fails."""
     until = f"; it fails at {moment(waiting['expires_at'])}" if waiting.get("expires_at") else ""
     return f"waiting since {moment(waiting['since'])}: {plain(waiting['detail'])}{until}"
 
 
 class Card:
-    """Prints events as they come; `status` is the exit status once the job has ended, `queued` says that it waits."""
+    """Prints events as they arrive. `status` is the exit status after the job's end, `queued` means waiting."""
 
     def __init__(self) -> None:
         self.status: int | None = None
@@ -53,7 +53,7 @@ class Card:
                 request = data["request"]
                 asked = request["title"] or f"{request['tool_name']} {request['tool_input']}"
                 self._line(f"? asks for permission: {plain(asked)}")
-                self._line(f"  baton jobs permissions {data['job']} --allow {data['permission']}")
+                self._line(f"  baton approve {data['permission']}")
             case "permission.resolved":
                 self._line(f"  {data['answer']} (by {data['by']}){': ' + data['reason'] if data.get('reason') else ''}")
             case "workspace.diff":
@@ -62,7 +62,7 @@ class Card:
                 self._state(data)
 
     def wait(self, waiting: dict[str, Any] | None) -> None:
-        """Print why the job waits, unless that was the last thing printed; None if a runner is about to take it."""
+        """Print why the job waits, unless already printed; None if a runner is about to take it."""
         reason = waiting["reason"] if waiting else ""
         if waiting and reason != self._reason:
             print(f"({waiting_line(waiting)})", flush=True)

@@ -1,4 +1,4 @@
-"""`baton jobs reply|comment`: go on with an ended job's agent, in its thread and its workspace."""
+"""`baton jobs reply|comment`: continues with an ended job's agent, in its thread and its workspace."""
 
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -7,18 +7,18 @@ import typer
 
 from baton.cli.jobs.follow import follow as follow_job
 from baton.cli.options import AsJson, UsageError
-from baton.cli.output import show_json
+from baton.cli.output import end_with_json
 from baton.local.server import Api
 
 JobId = Annotated[str, typer.Argument(help="The job, or any of its thread.")]
 Model = Annotated[str, typer.Option(help="Another model than before.")]
-Follow = Annotated[bool, typer.Option("--follow", help="Show what the agent does; Ctrl-C cancels it.")]
+Follow = Annotated[bool, typer.Option("--follow", help="Follow the agent; Ctrl-C cancels it.")]
 
 
 def reply(
     job_id: JobId,
-    message: Annotated[str, typer.Argument(help="What to tell the agent.")] = "",
-    at: Annotated[str, typer.Option(metavar="FILE:LINE", help="The line that the message is about.")] = "",
+    message: Annotated[str, typer.Argument(help="Message to the agent.")] = "",
+    at: Annotated[str, typer.Option(metavar="FILE:LINE", help="The line of the message.")] = "",
     comment: Annotated[
         list[str] | None,
         typer.Option("--comment", metavar="FILE:LINE TEXT", help="A comment on a line; may be repeated."),
@@ -27,11 +27,11 @@ def reply(
     follow: Follow = False,
     as_json: AsJson = False,
 ) -> None:
-    """Continue an ended job: its agent goes on in its thread, in the workspace as it left it."""
+    """Continue an ended job with its agent, in its thread and its unchanged workspace."""
     comments = [_comment(*_parted(text)) for text in comment or []]
     if at:
         if not message:
-            raise UsageError("`--at` says what line a message is about; add the message")
+            raise UsageError("`--at` requires a message")
         comments, message = [_comment(at, message), *comments], ""
     _send(job_id, {"message": message, "comments": comments, "model": model}, follow=follow, as_json=as_json)
 
@@ -39,11 +39,11 @@ def reply(
 def comment(
     job_id: JobId,
     place: Annotated[str, typer.Argument(metavar="FILE:LINE", help="A line as the job left it.")],
-    text: Annotated[str, typer.Argument(help="What to tell the agent about it.")],
+    text: Annotated[str, typer.Argument(help="Message to the agent about this line.")],
     follow: Follow = False,
     as_json: AsJson = False,
 ) -> None:
-    """Send a comment on a line of a job's changes to its agent, which goes on in its thread."""
+    """Send a comment on a line of a job's changes to its agent, to continue in its thread."""
     _send(job_id, {"comments": [_comment(place, text)]}, follow=follow, as_json=as_json)
 
 
@@ -51,12 +51,11 @@ def _send(job_id: str, body: dict[str, Any], *, follow: bool, as_json: bool) -> 
     api = Api()
     answer = api.request("POST", f"/jobs/{quote(job_id, safe='')}/reply", body=body)
     if as_json:
-        show_json(answer)
-        return
+        end_with_json(answer)
     job = answer["job"]
     if follow:
         raise typer.Exit(follow_job(api, job["id"]))
-    print(f"Job {job['id']} goes on with the thread of {job['thread']}; it is {job['state']}.")
+    print(f"Job {job['id']} continues the thread of {job['thread']}; it is {job['state']}.")
     print(f"Follow it with: baton jobs show {job['id']} --follow")
 
 

@@ -1,4 +1,4 @@
-"""`baton jobs diff|apply|branch|discard|pr`: what a job changed in its worktree, on the machine where it ran (decision 0029)."""
+"""`baton jobs diff|apply|branch|discard|pr`: a job's changes in its worktree, on its machine (decision 0029)."""
 
 import asyncio
 import os
@@ -12,12 +12,12 @@ import typer
 
 from baton.cli.jobs.job_card import summary
 from baton.cli.options import AsJson, UsageError
-from baton.cli.output import plain, show_json
+from baton.cli.output import end_with_json, plain, show_json
 from baton.local import config as person
 from baton.local.server import Api, ApiError, Refused
 from baton.runner.worktrees import results
 from baton.runner.worktrees.git import GitError
-from baton.runner.worktrees.result_actions import ResultAction, perform
+from baton.runner.worktrees.result_actions import RequestedAction, perform
 from baton.runner.worktrees.results import NoResult, Result, Results
 
 JobId = Annotated[str, typer.Argument(help="The job.")]
@@ -36,15 +36,13 @@ def diff(
     attempt: Attempt = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a job changed in its worktree."""
+    """Show a job's changes in its worktree."""
     found = _change(job_id, attempt)
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     if "attempt" not in found:
-        print(
-            f"Job {found['job']} is {found['state']} and has no changes to show; only an ended job in a worktree has."
-        )
+        why = ": ".join(["", *found["notes"]]) or "; only an ended job in a worktree has."
+        print(plain(f"Job {found['job']} is {found['state']} and has no changes to show{why}"))
         return
     print("\n".join(summary(found)))
     if stat:
@@ -63,7 +61,7 @@ def diff(
 
 def apply(job_id: JobId, attempt: Attempt = 0, there: There = False, as_json: AsJson = False) -> None:
     """Write a job's changes into your working tree, all or nothing; conflicts are shown, and then nothing is written."""
-    _do(job_id, ResultAction(verb="apply", attempt=attempt), there=there, as_json=as_json)
+    _do(job_id, RequestedAction(verb="apply", attempt=attempt), there=there, as_json=as_json)
 
 
 def branch(
@@ -74,12 +72,12 @@ def branch(
     as_json: AsJson = False,
 ) -> None:
     """Make a branch of a job's changes; no file of yours is touched."""
-    _do(job_id, ResultAction(verb="branch", attempt=attempt, branch=name), there=there, as_json=as_json)
+    _do(job_id, RequestedAction(verb="branch", attempt=attempt, branch=name), there=there, as_json=as_json)
 
 
 def discard(job_id: JobId, there: There = False, as_json: AsJson = False) -> None:
     """Remove a job's changes, of all its attempts, and its worktrees for good."""
-    _do(job_id, ResultAction(verb="discard"), there=there, as_json=as_json)
+    _do(job_id, RequestedAction(verb="discard"), there=there, as_json=as_json)
 
 
 def pr(
@@ -95,12 +93,12 @@ def pr(
     """Push a branch of a job's changes, and open a pull or merge request with your `gh` or `glab`."""
     if not there:
         title = title or str(Api().request("GET", f"/jobs/{quote(job_id, safe='')}")["title"])
-    action = ResultAction(verb="pr", branch=branch_name, title=title, body=body, target=target, draft=draft)
+    action = RequestedAction(verb="pr", branch=branch_name, title=title, body=body, target=target, draft=draft)
     _do(job_id, action, there=there, as_json=as_json)
 
 
 def _from_runner(job_id: str) -> str:
-    """Return the whole difference, which the job's runner sends page by page."""
+    """Return the whole difference, sent page by page by the job's runner."""
     parts, offset = [], 0
     while True:
         query = {"offset": str(offset)}
@@ -111,7 +109,7 @@ def _from_runner(job_id: str) -> str:
         offset = page["next_offset"]
 
 
-def _do(job_id: str, action: ResultAction, *, there: bool, as_json: bool) -> None:
+def _do(job_id: str, action: RequestedAction, *, there: bool, as_json: bool) -> None:
     found = _asked(job_id, action) if there else _done(job_id, action)
     if as_json:
         show_json(found)
@@ -127,16 +125,14 @@ def _do(job_id: str, action: ResultAction, *, there: bool, as_json: bool) -> Non
         raise typer.Exit(1)
 
 
-def _done(job_id: str, action: ResultAction) -> dict[str, Any]:
-    """Do it here, where the runner's record is."""
+def _done(job_id: str, action: RequestedAction) -> dict[str, Any]:
     outcome = asyncio.run(perform(_records(), job_id, action, os.environ))
     if outcome.code == "no_result":
         raise ApiError(f"{outcome.detail}; with `--there` its runner does this in its own checkout")
     return {name: getattr(outcome, name) for name in outcome.__struct_fields__} | {"job": job_id, "verb": action.verb}
 
 
-def _asked(job_id: str, action: ResultAction) -> dict[str, Any]:
-    """Ask the job's runner to do it, and wait for it."""
+def _asked(job_id: str, action: RequestedAction) -> dict[str, Any]:
     if action.attempt:
         raise UsageError("`--attempt` is for this machine; a runner takes the newest attempt")
     fields = {"branch": action.branch, "title": action.title, "body": action.body, "target": action.target}
@@ -149,7 +145,7 @@ def _asked(job_id: str, action: ResultAction) -> dict[str, Any]:
 
 
 def state_folder() -> Path:
-    """Return the folder in which this person's runner keeps its state."""
+    """Return the state folder of this person's runner."""
     return Path(os.environ.get("XDG_STATE_HOME") or person.home() / ".local" / "state") / "baton" / "runner"
 
 
@@ -158,7 +154,7 @@ def _records() -> Results:
 
 
 def _change(job_id: str, attempt: int) -> dict[str, Any]:
-    """Return what a job changed: of the newest attempt as the server has it, of an earlier one as this machine has it."""
+    """Return a job's changes: of the newest attempt from the server, of an earlier one from this machine."""
     if not attempt:
         found: dict[str, Any] = Api().request("GET", f"/jobs/{quote(job_id, safe='')}/diff")
         return found

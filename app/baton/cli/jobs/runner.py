@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,12 +15,12 @@ from baton.cli.groups import group
 from baton.cli.jobs import services
 from baton.cli.jobs.result import state_folder
 from baton.cli.options import AsJson
-from baton.cli.output import show_findings, show_json, show_table
+from baton.cli.output import end_with_json, show_findings, show_json, show_table
 from baton.local import config as person
 from baton.local import person_token
 from baton.local.server import Api, ApiError
 from baton.runner import config, template
-from baton.runner.home import Home, HomeInUse
+from baton.runner.home import Home, RunnerHomeInUse
 
 app = group("Run delegated jobs on this machine, with your own agents.")
 
@@ -32,23 +32,21 @@ ConfigFile = Annotated[
 @app.command()
 def run(
     config_file: ConfigFile = None,
-    token_file: Annotated[
-        Path | None, typer.Option(help="A file that holds the runner's token, as a service has one.")
-    ] = None,
+    token_file: Annotated[Path | None, typer.Option(help="A file with the runner's token, for services.")] = None,
 ) -> None:
     """Lease and run your jobs until Ctrl-C or SIGTERM. Running jobs end first; a second Ctrl-C cancels them."""
-    from baton.runner.wire import Refused
+    from baton.runner.wire import RequestRefused
 
     settings, home = _settings(config_file), Home(state_folder())
     try:
         lock = home.lock()
-    except HomeInUse as error:
+    except RunnerHomeInUse as error:
         raise ApiError(str(error)) from None
     log = logging.handlers.RotatingFileHandler(home.folder / "runner.log", maxBytes=1_000_000, backupCount=1)
     logging.basicConfig(handlers=[log], level=logging.WARNING, format="%(asctime)s %(message)s")
     try:
         asyncio.run(_run(settings, home, _token(token_file)))
-    except Refused as error:
+    except RequestRefused as error:
         raise ApiError(f"the server refuses this runner: {error}") from None
     finally:
         os.close(lock)
@@ -58,7 +56,7 @@ def run(
 def init(
     config_file: ConfigFile = None, force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False
 ) -> None:
-    """Write a commented `runner.yaml`, with the agents that are installed and the current project."""
+    """Write a commented `runner.yaml`, with the installed agents and the current project."""
     path = _path(config_file)
     if path.exists() and not force:
         raise ApiError(f"`{path}` exists; edit it, or overwrite it with `--force`")
@@ -76,12 +74,12 @@ app.command()(services.logs)
 
 @app.command("doctor")
 def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
-    """Send each provider a trivial prompt, and show what is missing. The exit status is 1 if something is."""
+    """Send each provider a trivial prompt, and show problems. The exit status is 1 if there are any."""
     from baton.runner import doctor
 
     settings = _settings(config_file)
     found, answers = _server()
-    findings = [doctor.Finding(ok=answers, what=found), *asyncio.run(doctor.examine(settings, os.environ))]
+    findings = [doctor.RunnerFinding(ok=answers, what=found), *asyncio.run(doctor.examine(settings, os.environ))]
     if as_json:
         show_json([{"ok": one.ok, "what": one.what, "fix": one.fix} for one in findings])
     else:
@@ -99,10 +97,9 @@ def status(as_json: AsJson = False) -> None:
     waiting = len(list(home.spools.glob("*.jsonl")))
     if as_json:
         pid = home.running_pid()
-        show_json(
+        end_with_json(
             {"runners": runners, "this": home.runner_id, "spooled": waiting, "running": pid > 0, "pid": pid or None}
         )
-        return
     rows = [
         (
             one["id"] + (" (this machine)" if one["id"] == home.runner_id else ""),
@@ -122,17 +119,34 @@ def status(as_json: AsJson = False) -> None:
 
 
 async def _run(settings: config.RunnerConfig, home: Home, token: str) -> None:
-    from baton.runner.progress import Progress
-    from baton.runner.runner import Runner
+    from baton.runner.runner import JobRunner, TerminalProgress
     from baton.runner.wire import Link
 
     found = person_token.with_token(person.load())
     link = Link(url=found.url, token=token or found.token, user=found.user, ca_file=found.ca_file)
-    runner = Runner(settings, link, home, os.environ, Progress(sys.stdout))
+    runner = JobRunner(settings, link, home, os.environ, TerminalProgress(sys.stdout))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, runner.drain)
     await runner.run()
+
+
+@app.command("model-agent")
+def model_agent(
+    url: Annotated[str, typer.Option(help="The base of the API, such as `http://localhost:11434/v1`.")],
+    model: Annotated[list[str], typer.Option(help="A model that may be asked for; the first is the default.")],
+    key_variable: Annotated[str, typer.Option(help="The environment variable that holds the key.")] = "OPENAI_API_KEY",
+    reasoning_effort: Annotated[
+        Literal["", "low", "medium", "high"], typer.Option(help="How much the model thinks, where it can.")
+    ] = "",
+) -> None:
+    """Serve an OpenAI-compatible model as an agent.
+
+    Name it in `runner.yaml`: `command: [baton, runner, model-agent, --url, …, --model, …]`.
+    """
+    from baton.runner.agents.model_agent import ModelAgent, serve
+
+    asyncio.run(serve(ModelAgent(url, model, os.environ.get(key_variable, ""), reasoning_effort)))
 
 
 def _token(file: Path | None) -> str:

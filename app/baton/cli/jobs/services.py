@@ -1,4 +1,4 @@
-"""`baton runner install|uninstall|start|stop|logs`: a runner that is there without a terminal (decision 0034)."""
+"""`baton runner install|uninstall|start|stop|logs`: a background runner without a terminal (decision 0034)."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ _FOLLOW_S = 0.5
 
 
 def install() -> None:
-    """Run your runner in the background: from now on, and with each session where there is systemd or launchd."""
+    """Run your runner in the background: from now on, and in each session with systemd or launchd."""
     _ready()
     home = Home(state_folder())
     _store_token(home)
@@ -33,14 +33,14 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Stop the runner of the background, and remove what `install` wrote."""
+    """Stop the background runner, and remove the files of `install`."""
     home = Home(state_folder())
     try:
         _service(home).uninstall()
     except ServiceError as error:
         raise ApiError(str(error)) from None
     token_file(home).unlink(missing_ok=True)
-    print("The runner is no longer started by itself; jobs that run may end first.")
+    print("The runner no longer starts automatically. Running jobs may end first.")
 
 
 def start() -> None:
@@ -54,7 +54,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Stop the runner that runs here; running jobs may end first. A second stop cancels them."""
+    """Stop the runner on this machine; running jobs may end first. A second stop cancels them."""
     home = Home(state_folder())
     pid = home.running_pid()
     if not pid:
@@ -70,9 +70,9 @@ def stop() -> None:
 
 def logs(
     lines: Annotated[int, typer.Option("-n", "--lines", min=1, max=10_000, help="How many of the last lines.")] = 50,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue until Ctrl-C.")] = False,
 ) -> None:
-    """Show what the runner in the background has said."""
+    """Show the background runner's log."""
     home = Home(state_folder())
     sys.stdout.write(last_lines(home, lines) or ("" if follow else f"There is no `{log_of(home)}` yet.\n"))
     sys.stdout.flush()
@@ -92,7 +92,7 @@ def logs(
 
 
 def begin(home: Home) -> str:
-    """Start the runner, and return by what it is started. Raise ApiError."""
+    """Start the runner. Return the name of the service manager in charge. Raise ApiError."""
     way = _service(home)
     try:
         if not way.is_installed():
@@ -105,7 +105,7 @@ def begin(home: Home) -> str:
 
 
 def standing(home: Home) -> str:
-    """Return in words whether a runner runs here, and what starts it."""
+    """Describe whether a runner runs here, and its service manager."""
     pid = home.running_pid()
     way = _service(home)
     by = f", installed with {way.name}" if way.is_installed() else ""
@@ -113,7 +113,7 @@ def standing(home: Home) -> str:
 
 
 def token_file(home: Home) -> Path:
-    """Return the path of the service's token, which its owner alone can read."""
+    """Return the path of the service's token, readable only by its owner."""
     return home.folder / "token"
 
 
@@ -130,10 +130,10 @@ def _ready() -> None:
 
 
 def _store_token(home: Home) -> None:
-    """Keep a token for the service, which has no terminal by which a person could be known.
+    """Keep a token for the service, because it has no terminal to identify a person by.
 
     Raises:
-        ApiError: If there is none, and the person may not make one.
+        ApiError: If the token is missing, and the person may not make one.
     """
     token = os.environ.get("BATON_TOKEN", "")
     if not token:
@@ -152,7 +152,7 @@ def _store_token(home: Home) -> None:
 
 
 def offer_start(waiting: dict[str, str] | None) -> None:
-    """Start the runner for a job that waits for one, if the person agreed once; ask them at a terminal if they never were.
+    """Start the runner for a waiting job, if the person agreed once. Ask them at a terminal if they were never asked.
 
     An agent neither agrees nor starts anything.
     """

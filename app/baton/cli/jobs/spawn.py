@@ -16,13 +16,13 @@ from baton.cli.jobs.arguments import (
 )
 from baton.cli.jobs.job_card import waiting_line
 from baton.cli.options import AsJson
-from baton.cli.output import plain, show_json
+from baton.cli.output import end_with_json, plain
 from baton.local.server import Api
 
-By = Annotated[str, typer.Option(help="The agent that starts it.")]
+By = Annotated[str, typer.Option(help="The agent starting it.")]
 Why = Annotated[str, typer.Option(help="An orchestrator's reason for delegating.")]
-Outcome = Annotated[str, typer.Option(help="The outcome that an orchestrator expects.")]
-Tools = Annotated[str, typer.Option(help="The tools that it needs: Read,Grep.")]
+Outcome = Annotated[str, typer.Option(help="The outcome expected by the orchestrator.")]
+Tools = Annotated[str, typer.Option(help="Required tools: Read,Grep.")]
 Model = Annotated[str, typer.Option(help="Use this model instead of the roster's.")]
 Thinking = Annotated[int, typer.Option(min=0, help="Its thinking budget, in tokens.")]
 Roster = Annotated[str, typer.Option(help="The roster to look in. Default: all rosters of the team.")]
@@ -40,7 +40,7 @@ def spawn(
     tools: Tools = "",
     model: Model = "",
     thinking: Thinking = 0,
-    session: Annotated[str, typer.Option(help="The session that it belongs to.")] = "",
+    session: Annotated[str, typer.Option(help="Its session.")] = "",
     workspace: Workspace = "",
     isolation: Isolation = "",
     timeout: Timeout = None,
@@ -70,13 +70,12 @@ def spawn(
     body |= {"roster": roster, "execute": "run" if run else "plan"}
     found = Api().request("POST", "/spawn", body=body)
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     show_plan(found)
 
 
 def fields(*, prompt: str, by: str, reason: str, outcome: str, tools: str, model: str, thinking: int) -> dict[str, Any]:
-    """Return the fields that every request to start an agent may hold."""
+    """Return the common fields of requests to start an agent."""
     return {
         "prompt": prompt,
         "spawning_agent": by,
@@ -91,7 +90,7 @@ def fields(*, prompt: str, by: str, reason: str, outcome: str, tools: str, model
 def show_plan(plan: dict[str, Any]) -> None:
     """Print the plan of a start."""
     task = f"task {plan['task']}: " if "task" in plan else ""
-    print(f"{task}{plan['agent_type']} of roster {plan['roster']}, {plan['task_id']}")
+    print(plain(f"{task}{plan['agent_type']} of roster {plan['roster']}, {plan['task_id']}"))
     colour = plan.get("colour", "")
     tier = f"{typer.style(plan['tier'], fg=_TERMINAL[colour])} ({colour})" if colour else "no tier"
     typer.echo(
@@ -102,15 +101,19 @@ def show_plan(plan: dict[str, Any]) -> None:
         fixed = ", ".join(
             f"{name}={delegation[name]}" for name in ("max_turns", "reasoning_effort") if name in delegation
         )
-        print(f"  delegates  {delegation.get('call', '-')} → {delegation['target']}{f' ({fixed})' if fixed else ''}")
+        print(
+            plain(
+                f"  delegates  {delegation.get('call', '-')} → {delegation['target']}{f' ({fixed})' if fixed else ''}"
+            )
+        )
     print(f"  tools      {', '.join(plan.get('tools', ['all']))}")
     shown = [word if word != plan["system_prompt"] else "…" for word in plan["argv"]]
     env = "".join(f"{name}={value} " for name, value in plan["env"].items())
-    print(f"  command    {env}{' '.join(shown)} < prompt")
+    print(plain(f"  command    {env}{' '.join(shown)} < prompt"))
     for line in plan["system_prompt"].splitlines():
         print(plain(f"  | {line}"))
     for note in (*plan["notes"], *([plan["violation"]] if "violation" in plan else [])):
-        print(f"  note: {note}")
+        print(plain(f"  note: {note}"))
     if "job" in plan:
         print(
             f"  job {plan['job']['id']} is {plan['job']['state']}; follow it with: baton jobs show {plan['job']['id']} --follow"

@@ -1,4 +1,4 @@
-"""`baton session`: list agents' sessions, show one and what happened in it, export that, reset its look-ups."""
+"""`baton session`: lists agents' sessions, shows one and its timeline, exports that, resets its look-ups."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, Everybody, Reason
-from baton.cli.output import plain, show_json, show_table
+from baton.cli.output import end_with_json, plain, show_table
 from baton.local.server import Api
 
 app = group("List agents' sessions; show, export and reset one.")
@@ -26,12 +26,11 @@ User = Annotated[str, typer.Option(help="Only this user's sessions.")]
 
 
 @app.command("list")
-def list_(user: User = "", everybody: Everybody = False, as_json: AsJson = False) -> None:
+def list_(user: User = "", everybody: Everybody = True, as_json: AsJson = False) -> None:
     """List the sessions of the last seven days, the last active first."""
     sessions = Api(administer=everybody).pages("/sessions", {"user": user} if user else {})
     if as_json:
-        show_json(sessions)
-        return
+        end_with_json(sessions)
     columns = ("session_id", "user", "client", "project", "calls", "blocked", "asked", "last_at")
     rows = [[one.get(name) or "-" if name == "project" else one[name] for name in columns] for one in sessions]
     show_table(("session", *columns[1:-1], "last call"), rows, none="No sessions.")
@@ -39,42 +38,36 @@ def list_(user: User = "", everybody: Everybody = False, as_json: AsJson = False
 
 @app.command()
 def show(session_id: SessionId, user: User = "", everybody: Everybody = False, as_json: AsJson = False) -> None:
-    """Show one session: its mode, look-ups, background tasks and overrides."""
-    query = {"user": user} if user else {}
-    one = Api(administer=everybody).request("GET", _path(session_id), query=query)
+    """Show one session: its mode, look-ups, background tasks and exceptions."""
+    one = Api(administer=everybody).request("GET", _path(session_id), query={"user": user})
     if as_json:
-        show_json(one)
-        return
+        end_with_json(one)
     calls = f"{one['calls']} calls, {one['blocked']} blocked, {one['asked']} asked, the last at {one['last_at']}"
     print(plain(f"{one['session_id']}  {one['user']}  {one['client']}  {one['project'] or '-'}  {calls}"))
     mode = one["mode"]
     print(f"  mode: {'on, ' + mode['level'] if mode['enabled'] else 'off'} (scope {mode['scope']})")
     past = one.get("past")
     if past is None:
-        print("  Redis cannot be reached, so its look-ups are unknown")
+        print("  Redis is unavailable, so its lookups are unknown")
     else:
         where = f"project {past['project'] or '-'} in {past['root'] or '-'}"
         print(plain(f"  {where}; background tasks: {past['background_running']}"))
         for agent, tools in sorted(past["calls"].items()):
             print(plain(f"  {agent}: {', '.join(tools)}"))
-    for override in one["overrides"]:
-        print(plain(f"  lifted until {override['expires_at']}: {override['rule']} ({override['reason']})"))
+    for each in one["exceptions"]:
+        until = f"{each['state']} until {each['expires_at']}"
+        print(plain(f"  exception {until}: {each['rule']} for `{each['shape']}` ({each['reason']})"))
 
 
 @app.command()
 def timeline(
-    session_id: SessionId,
-    kind: Kinds = None,
-    user: User = "",
-    everybody: Everybody = False,
-    as_json: AsJson = False,
+    session_id: SessionId, kind: Kinds = None, user: User = "", everybody: Everybody = False, as_json: AsJson = False
 ) -> None:
-    """Show what happened in a session, oldest first: prompts, routes, calls, agents, jobs and modes."""
+    """Show a session's timeline, oldest first: prompts, routes, calls, agents, jobs and modes."""
     query: dict[str, str | list[str]] = {"user": user, "kind": kind or []}
     items = Api(administer=everybody).pages(f"{_path(session_id)}/timeline", query)
     if as_json:
-        show_json(items)
-        return
+        end_with_json(items)
     show_table(("at", "kind", "agent", "what", "result", "usd"), map(_row, items), none="Nothing of these kinds.")
 
 
@@ -88,7 +81,7 @@ def export(
     user: User = "",
     everybody: Everybody = False,
 ) -> None:
-    """Export what happened in a session as a file that needs no server."""
+    """Export a session's timeline as a file viewable without a server."""
     query = {"format": file_format, "user": user}
     parts = Api(administer=everybody).content(f"{_path(session_id)}/timeline/export", query)
     if output is None:
@@ -106,19 +99,13 @@ def export(
 
 @app.command()
 def reset(
-    session_id: SessionId,
-    user: User = "",
-    reason: Reason = "",
-    everybody: Everybody = False,
-    as_json: AsJson = False,
+    session_id: SessionId, user: User = "", reason: Reason = "", everybody: Everybody = False, as_json: AsJson = False
 ) -> None:
     """Reset a session's look-ups, so that its next one counts as the first."""
-    query = {name: value for name, value in (("user", user), ("reason", reason)) if value}
-    Api(administer=everybody).request("POST", f"{_path(session_id)}/reset", query=query)
+    Api(administer=everybody).request("POST", f"{_path(session_id)}/reset", query={"user": user, "reason": reason})
     if as_json:
-        show_json({"reset": session_id})
-        return
-    print(f"The look-ups of session {session_id} are reset.")
+        end_with_json({"reset": session_id})
+    print(f"The lookups of session {session_id} are reset.")
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, Reason, UsageError
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_table
+from baton.cli.people import project
 from baton.local.server import Api
 
 app = group("List, add and configure teams.")
@@ -17,11 +18,10 @@ Name = Annotated[str, typer.Argument(help="The team.")]
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List the teams, and which of them keep prompts."""
+    """List the teams, and whether each keeps prompts."""
     teams = Api().request("GET", "/teams")["items"]
     if as_json:
-        show_json(teams)
-        return
+        end_with_json(teams)
     rows = [(one["name"], "kept" if one["keep_prompts"] else "not kept") for one in teams]
     show_table(("team", "prompts"), rows, none="No teams.")
 
@@ -31,8 +31,7 @@ def add(name: Name, reason: Reason = "", as_json: AsJson = False) -> None:
     """Add a team."""
     team = Api(administer=True).request("PUT", _path(name), body={"reason": reason})
     if as_json:
-        show_json(team)
-        return
+        end_with_json(team)
     print(f"Team {team['name']} exists.")
 
 
@@ -43,7 +42,7 @@ def set_(
         bool | None,
         typer.Option(
             "--keep-prompts/--no-keep-prompts",
-            help="Keep what people and agents ask for with the decisions, secrets masked; or keep no prompts.",
+            help="Store prompts with the decisions, secrets masked; or store no prompts.",
         ),
     ] = None,
     reason: Reason = "",
@@ -55,11 +54,13 @@ def set_(
     body = {"keep_prompts": keep_prompts, "reason": reason}
     team = Api(administer=True).request("PUT", f"{_path(name)}/settings", body=body)
     if as_json:
-        show_json(team)
-        return
+        end_with_json(team)
     what = "keeps prompts" if team["keep_prompts"] else "keeps no prompts"
-    print(f"Team {team['name']} {what}; docs/privacy.md says what that means.")
+    print(f"Team {team['name']} {what}; docs/privacy.md explains the effect.")
 
 
 def _path(name: str) -> str:
     return f"/teams/{quote(name, safe='')}"
+
+
+app.add_typer(project.app, name="project")

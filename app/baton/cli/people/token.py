@@ -7,7 +7,7 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, Expires, Reason
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
 app = group("Create, list and revoke access tokens.")
@@ -15,12 +15,12 @@ app = group("Create, list and revoke access tokens.")
 
 @app.command()
 def create(
-    user: Annotated[str, typer.Option(help="The user that it stands for.")],
+    user: Annotated[str, typer.Option(help="The user of the token.")],
     role: Annotated[
         Literal["developer", "lead", "admin", "runner", "auditor", "observer", "hook"],
-        typer.Option(help="What its holder may do."),
+        typer.Option(help="Role of the token."),
     ] = "developer",
-    team: Annotated[str, typer.Option(help="The team of a user who is not known yet. Default: yours.")] = "",
+    team: Annotated[str, typer.Option(help="The team of a new user. Default: yours.")] = "",
     expires: Expires = "",
     reason: Reason = "",
     as_json: AsJson = False,
@@ -29,8 +29,7 @@ def create(
     body = {"user": user, "role": role, "team": team, "expires_at": expires, "reason": reason}
     made = Api().request("POST", "/tokens", body={name: value for name, value in body.items() if value})
     if as_json:
-        show_json(made)
-        return
+        end_with_json(made)
     token = made["token"]
     team = f" of team {token['team']}" if token.get("team") else ""
     until = f"until {token['expires_at']}" if token.get("expires_at") else "until it is revoked"
@@ -39,15 +38,11 @@ def create(
 
 
 @app.command("list")
-def list_(
-    user: Annotated[str, typer.Option(help="Only this user's.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """List the tokens that you may see, and when each was last used."""
+def list_(user: Annotated[str, typer.Option(help="Only this user's.")] = "", as_json: AsJson = False) -> None:
+    """List the tokens visible to you, and each one's last use."""
     tokens = Api().pages("/tokens", {"user": user})
     if as_json:
-        show_json(tokens)
-        return
+        end_with_json(tokens)
     rows = [
         (one["id"], one["user"], one.get("team", ""), _role(one), _state(one), one.get("last_used_at", "never"))
         for one in tokens
@@ -64,8 +59,7 @@ def revoke(
     """Revoke a token, from now on."""
     Api().request("DELETE", f"/tokens/{quote(token_id, safe='')}", query={"reason": reason})
     if as_json:
-        show_json({"revoked": token_id})
-        return
+        end_with_json({"revoked": token_id})
     print(f"Token {token_id} is revoked.")
 
 

@@ -9,7 +9,7 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, Reason, UsageError
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_json, show_table
 from baton.local.server import Api
 
 app = group("Manage users, and export or delete their data.")
@@ -19,11 +19,10 @@ Name = Annotated[str, typer.Argument(help="The user.")]
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List the users that you may see."""
+    """List the users visible to you."""
     users = Api().pages("/users", {})
     if as_json:
-        show_json(users)
-        return
+        end_with_json(users)
     rows = [
         (one["name"], one["team"], one["role"], "disabled" if one.get("disabled_at") else "active") for one in users
     ]
@@ -45,7 +44,7 @@ def set_(
         ),
     ] = "",
     forget_account: Annotated[
-        bool, typer.Option("--forget-account", help="The next account of that name that signs in is theirs.")
+        bool, typer.Option("--forget-account", help="The next account signing in under this name becomes theirs.")
     ] = False,
     reason: Reason = "",
     as_json: AsJson = False,
@@ -54,8 +53,7 @@ def set_(
     body = {"team": team, "disabled": disabled, "role": role, "forget_account": forget_account, "reason": reason}
     user = Api(administer=True).request("PUT", _path(name), body=body)
     if as_json:
-        show_json(user)
-        return
+        end_with_json(user)
     disabled_now = ", disabled" if user.get("disabled_at") else ""
     print(f"{user['name']} is in team {user['team']}, role {user['role']}{disabled_now}.")
 
@@ -66,7 +64,7 @@ def export(
     to: Annotated[Path | None, typer.Option(help="The file to write. Default: standard output.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export everything that is stored about a user, as JSON."""
+    """Export all stored data about a user, as JSON."""
     data = Api().request("GET", f"{_path(name)}/export")
     if to is None or as_json:
         show_json(data)
@@ -87,8 +85,7 @@ def delete_data(
         raise UsageError(f"this deletes the data about `{name}` for good; confirm it with `--yes`")
     answer = Api().request("DELETE", f"{_path(name)}/data", query={"reason": reason})
     if as_json:
-        show_json(answer)
-        return
+        end_with_json(answer)
     counts = ", ".join(f"{table} {count}" for table, count in answer["deleted"].items() if count)
     print(f"Deleted of {name}: {counts or 'nothing, as nothing was stored'}.")
 

@@ -1,9 +1,9 @@
 """`baton policy`: test, lint, explain and compare policies in folders, offline, by the same engine as the server.
 
-The commands that ask a server are in `layers`, `unlocks` and `replay`. Each command imports what it needs of the engine, which
-takes longer to import than most commands take to run.
+The commands with a server are in `layers`, `unlocks` and `replay`. Each command imports only its part of the engine,
+because the whole import takes longer than most commands.
 
-Exit codes: 0 success, 1 something was found, 2 the command cannot be carried out.
+Exit codes: 0 success, 1 findings, 2 the command cannot be carried out.
 """
 
 import os
@@ -17,14 +17,14 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, UsageError
-from baton.cli.output import plain, show_json
-from baton.cli.policies import layers, unlocks
+from baton.cli.output import end_with_json, plain, show_json
+from baton.cli.policies import layers, report, unlocks
 from baton.cli.policies import replay as policy_replay
 from baton.local.server import Api
 from baton.shared import policy_folders
 
 if TYPE_CHECKING:
-    from baton.engine.policy.load import PolicySet, Problem
+    from baton.rules.policy.load import Fault, PolicySet
 
 app = group("Test, compare, upload and replay policies.")
 
@@ -40,12 +40,12 @@ Alone = Annotated[bool, typer.Option("--alone", help="Use the folder alone, with
 _ID = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")
 _NEW = """\
 id: {id}
-description: Say in one sentence what is not allowed, and why.
+description: State in one sentence the forbidden action and the reason.
 match:
   shell: {{program: make, operands: [deploy]}}
 decision: ask
 reason: "`{{command}}` deploys."
-suggest: Tell the person what is ready to be deployed.
+suggest: Ask the person to deploy.
 tests:
   match:
     - make deploy
@@ -86,7 +86,7 @@ def run_tests(
 @app.command()
 def lint(folder: Folder = "", alone: Alone = False, as_json: AsJson = False) -> None:
     """Find probable mistakes in a valid policy set."""
-    from baton.engine.policy.lint import lint as find
+    from baton.rules.policy.lint import lint as find
 
     policies = _load(folder, alone=alone, as_json=as_json)
     found = find(policies)
@@ -104,22 +104,21 @@ def explain(
     alone: Alone = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which rule decides a payload from standard input, and why the others do not.
+    """Show the deciding rule of a payload from standard input, and why the others do not match.
 
     Example: baton policy explain < payload.json
     """
     import msgspec
 
     from baton.cli.policies.payloads import facts_of, one_call
-    from baton.engine.policy.evaluate import evaluate
-    from baton.engine.policy.explain import explain as trace_rules
+    from baton.rules.policy.evaluate import evaluate
+    from baton.rules.policy.explain import explain as trace_rules
 
     policies = _load(folder, alone=alone, as_json=as_json)
     facts = facts_of(one_call(sys.stdin.read()), level, tuple(filter(None, history.split(","))))
     verdict, traces = evaluate(policies, facts), trace_rules(policies, facts)
     if as_json:
-        show_json(msgspec.to_builtins({"verdict": verdict, "rules": traces}))
-        return
+        end_with_json(msgspec.to_builtins({"verdict": verdict, "rules": traces}))
     print(f"{verdict.effect}, decided by {verdict.rule}" if verdict.rule else "no opinion: no rule matched")
     for text in (verdict.reason, verdict.guidance, verdict.message):
         if text:
@@ -136,7 +135,7 @@ def diff(
     before: Annotated[str, typer.Argument(help="A policy folder, or `shipped`.")],
     after: Annotated[str, typer.Argument(help="A policy folder. Default: BATON_HOME/policies.")] = "",
     calls: Annotated[
-        Path | None, typer.Option(help="A file of payloads, one JSON object a line: show whose verdicts change.")
+        Path | None, typer.Option(help="A file of payloads, one JSON object per line: show changed verdicts.")
     ] = None,
     level: Annotated[str, typer.Option(help="The mode's level for --calls.")] = "strict",
     alone: Alone = False,
@@ -146,7 +145,7 @@ def diff(
     import msgspec
 
     from baton.cli.policies.payloads import facts_of, read_calls
-    from baton.engine.policy.diff import compare, verdict_changes
+    from baton.rules.policy.replay import compare, verdict_changes
 
     old, new = _load(before, alone=alone, as_json=as_json), _load(after, alone=alone, as_json=as_json)
     changes, verdicts = compare(old, new), []
@@ -170,10 +169,10 @@ def diff(
 @app.command()
 def new(
     rule_id: Annotated[str, typer.Argument(metavar="ID", help="folder/name, such as team/no-deploy.")],
-    folder: Annotated[str, typer.Argument(help="Where your policies are. Default: BATON_HOME/policies.")] = "",
+    folder: Annotated[str, typer.Argument(help="Folder of your policies. Default: BATON_HOME/policies.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write a rule to start from, with tests that pass."""
+    """Write a starting rule with passing tests."""
     if not _ID.fullmatch(rule_id) or rule_id.startswith(("agents/", "shell/", "schema/")):
         raise UsageError(f"`{rule_id}` is not a rule id; allowed: folder/name in small letters, digits and `-`")
     path = (Path(folder) if folder else _home()) / f"{rule_id}.yaml"
@@ -182,8 +181,7 @@ def new(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_NEW.format(id=rule_id), encoding="utf-8")
     if as_json:
-        show_json({"path": str(path)})
-        return
+        end_with_json({"path": str(path)})
     print(f"{path}\nNow change it, then run: baton policy test {folder}".rstrip())
 
 
@@ -193,8 +191,8 @@ def schema(
     write: Annotated[Path | None, typer.Option(help="Write each as KIND.json into this folder.")] = None,
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors."""
-    from baton.engine.policy.schema import file_text, json_schema
-    from baton.engine.text.yaml_lines import did_you_mean
+    from baton.lib.text.yaml_lines import did_you_mean
+    from baton.rules.policy.rules.model import file_text, json_schema
 
     schemas: dict[str, Any] = {str(name): of for name, of in json_schema().items()}
     if kind and kind not in schemas:
@@ -207,17 +205,17 @@ def schema(
     print(file_text(schemas[kind] if kind else schemas), end="")
 
 
+app.add_typer(report.reports, name="reports")
 layers.add_to(app)
 unlocks.add_to(app)
 policy_replay.add_to(app)
 
 
 def _print_test(decision: str, *, as_json: bool) -> None:
-    """Print the rule that the server makes of a decision as a file's text, and where it belongs on standard error."""
+    """Print the server's rule for a decision as a file's text, and its path on standard error."""
     made = Api().request("GET", f"/decisions/{quote(decision, safe='')}/rule-test")
     if as_json:
-        show_json(made)
-        return
+        end_with_json(made)
     print("\n".join(plain(line) for line in made["text"].splitlines()))
     what = f"it replaces `{made['replaces']}`; its first test fails until you change it" if "replaces" in made else ""
     print(plain(f"for {made['path']}{': ' if what else ''}{what}"), file=sys.stderr)
@@ -228,8 +226,8 @@ def _home() -> Path:
 
 
 def _load(folder: str, *, alone: bool, as_json: bool) -> "PolicySet":
-    """Load the policies of a folder over the shipped ones; print the problems and exit with 1 if they are refused."""
-    from baton.engine.policy.load import PolicyProblems, layered, load
+    """Load the policies of a folder over the shipped ones. Print the problems and exit with 1 if they are refused."""
+    from baton.rules.policy.load import PolicyProblems, layered, load
 
     own = Path(folder) if folder and folder != "shipped" else None
     if own is not None and not own.is_dir():
@@ -248,7 +246,7 @@ def _load(folder: str, *, alone: bool, as_json: bool) -> "PolicySet":
         raise typer.Exit(1) from None
 
 
-def _show(problems: "list[Problem]", *, as_json: bool) -> None:
+def _show(problems: "list[Fault]", *, as_json: bool) -> None:
     if as_json:
         import msgspec
 

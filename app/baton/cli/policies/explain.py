@@ -3,54 +3,76 @@
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from baton.cli.options import AsJson
-from baton.cli.output import plain, show_json
+from baton.cli.output import end_with_json, plain
 from baton.local.server import Api, ApiError
 
+_FIELDS = {
+    "Agent": "prompt",
+    "Bash": "command",
+    "Glob": "pattern",
+    "Grep": "pattern",
+    "NotebookEdit": "notebook_path",
+    "PowerShell": "command",
+    "Task": "prompt",
+    "WebFetch": "url",
+    "WebSearch": "query",
+}
+"""The main field of a tool's input; every other tool's is `file_path`."""
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 def explain(
-    decision_id: Annotated[
+    what: Annotated[
         str,
         typer.Argument(
-            help="A recorded decision's id, as `baton decisions` lists it. Default: read a payload from standard input."
+            metavar="[CALL]",
+            help="A shell line, the input of `--tool`, or a recorded decision's id. Default: a payload from standard input.",
         ),
     ] = "",
+    tool: Annotated[str, typer.Option(help="The tool of the call: Bash, Read, Edit, WebFetch, …")] = "Bash",
     level: Annotated[str, typer.Option(help="Decide as if the mode were at this level: off, guidance, strict.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Also show why the other rules did not match.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a recorded decision, or a payload from standard input.
+    """Explain a call or a recorded decision.
 
-    A payload is what a client posts before a tool call: baton explain < payload.json
+    A call is typed as in baton explain 'rm -rf ~', or baton explain --tool Edit .env. A payload from standard input is
+    a client's request before a tool call: baton explain < payload.json
     """
     api = Api()
-    if decision_id:
-        if not _ID.fullmatch(decision_id):
-            raise ApiError(
-                f"`{decision_id}` is not a decision's id; `baton decisions` lists them, and `baton explain < payload.json` reads a payload"
-            )
-        _show_recorded(api, decision_id, everything=everything, as_json=as_json)
+    if _ID.fullmatch(what):
+        _show_recorded(api, what, everything=everything, as_json=as_json)
         return
-    payload = _payload()
+    payload = {"tool_name": tool, "tool_input": _tool_input(tool, what), "cwd": str(Path.cwd())} if what else _payload()
     if level:
         payload["level"] = level
     payload.setdefault("project", api.project.name)
     answer = api.request("POST", "/policies/evaluate", body=payload)
     if as_json:
-        show_json(answer)
-        return
+        end_with_json(answer)
     _show_verdict(answer, everything=everything)
+
+
+def _tool_input(tool: str, text: str) -> dict[str, Any]:
+    """Return the input of a call: a JSON object as it is, any other text as the tool's main field."""
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = None
+    return given if isinstance(given, dict) else {_FIELDS.get(tool, "file_path"): text}
 
 
 def _payload() -> dict[str, Any]:
     if sys.stdin.isatty():
-        raise ApiError("no payload: pipe a PreToolUse payload in, as in `baton explain < payload.json`")
+        raise ApiError(
+            "no call: give one, as in `baton explain 'rm -rf ~'`, or pipe a payload in: `baton explain < payload.json`"
+        )
     try:
         payload = json.load(sys.stdin)
     except ValueError as error:
@@ -63,8 +85,7 @@ def _payload() -> dict[str, Any]:
 def _show_recorded(api: Api, decision_id: str, *, everything: bool, as_json: bool) -> None:
     record = api.request("GET", f"/decisions/{decision_id}")
     if as_json:
-        show_json(record)
-        return
+        end_with_json(record)
     what = record.get("command") or ", ".join(record["paths"])
     print(plain(f"{record['decision']} ({record['effect']}): {record.get('tool', record['event'])} {what}".rstrip()))
     print(f"  {record['at']}, {record['user']} in {record.get('project', 'no project')}, client {record['client']}")
@@ -83,7 +104,7 @@ def _show_recorded(api: Api, decision_id: str, *, everything: bool, as_json: boo
 
 
 def _show_others(explanation: dict[str, Any]) -> None:
-    """Print why the rules without an effect did not match, as the rules of that revision say it when they are asked again."""
+    """Print why the rules without an effect did not match, asking the rules of that revision again."""
     for rule in explanation["rules"]:
         if "effect" not in rule:
             print(plain(f"  {rule['id']} ({rule['decision']}): {rule.get('why', 'it matches now')}"))
@@ -102,7 +123,7 @@ def _show_verdict(answer: dict[str, Any], *, everything: bool) -> None:
     for hit in answer["rules"]:
         print(plain(f"  rule {hit['id']}: {hit['effect']}{_lock(traces.get(hit['id'], {}))}"))
     if not answer["rules"]:
-        print("  no rule matched: the client goes on as without Baton")
+        print("  no rule matched: the client continues as without Baton")
     if "model" in answer:
         print(plain(f"  model: {answer['model'].get('name', 'left alone')} ({answer['model']['reason']})"))
     if "shell" in answer:
@@ -119,7 +140,7 @@ def _show_verdict(answer: dict[str, Any], *, everything: bool) -> None:
 
 
 def _lock(trace: dict[str, Any]) -> str:
-    """Return which lock holds the rule of a trace, or who has unlocked it; "" for a rule without a lock."""
+    """Return the lock of a trace's rule, or the person who unlocked it; "" for a rule without a lock."""
     if not trace.get("locked"):
         return ""
     lock = f", locked by `{trace['locked']}`"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from baton.cli.options import AsJson, Limit, UsageError
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api, ApiError
 from baton.shared import policy_folders
 
@@ -29,7 +29,7 @@ def push(
     if not folder.is_dir():
         raise UsageError(f"`{folder}` is not a folder")
     api = Api(administer=True)
-    query = _query(name) | {"activate": "true" if activate else "false"}
+    query = {"name": name, "activate": "true" if activate else "false"}
     body = {"files": policy_folders.read(folder), "reason": reason}
     stored = api.request(
         "PUT", f"/policies/layers/{tier}", query=query, body=body, headers=_match(api, tier, name) if activate else None
@@ -38,7 +38,7 @@ def push(
 
 
 def activate(
-    version: Annotated[int, typer.Argument(min=1, help="A version that `history` lists.")],
+    version: Annotated[int, typer.Argument(min=1, help="A version listed by `history`.")],
     tier: TierOption,
     name: NameOption = "",
     reason: ReasonOption = "",
@@ -47,14 +47,14 @@ def activate(
     """Activate a stored version of a layer."""
     api = Api(administer=True)
     path = f"/policies/layers/{tier}/versions/{version}/activate"
-    query = _query(name) | {"reason": reason}
+    query = {"name": name, "reason": reason}
     _show(api.request("POST", path, query=query, headers=_match(api, tier, name)), as_json=as_json)
 
 
 def rollback(tier: TierOption, name: NameOption = "", reason: ReasonOption = "", as_json: AsJson = False) -> None:
-    """Activate the version that was active before."""
+    """Activate the previous version."""
     api = Api(administer=True)
-    query = _query(name) | {"reason": reason}
+    query = {"name": name, "reason": reason}
     path = f"/policies/layers/{tier}/rollback"
     _show(api.request("POST", path, query=query, headers=_match(api, tier, name)), as_json=as_json)
 
@@ -62,11 +62,10 @@ def rollback(tier: TierOption, name: NameOption = "", reason: ReasonOption = "",
 def remove(tier: TierOption, name: NameOption = "", reason: ReasonOption = "", as_json: AsJson = False) -> None:
     """Deactivate a layer; its versions stay and can be activated again."""
     api = Api(administer=True)
-    query = _query(name) | {"reason": reason}
+    query = {"name": name, "reason": reason}
     api.request("DELETE", f"/policies/layers/{tier}", query=query, headers=_match(api, tier, name))
     if as_json:
-        show_json({"removed": tier, "name": name})
-        return
+        end_with_json({"removed": tier, "name": name})
     print(f"The layer of {tier}{' ' + name if name else ''} is no longer active.")
 
 
@@ -79,12 +78,11 @@ def compare(
     after: Annotated[int | None, typer.Option("--to", min=0, help="A version. Default: the newest.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what changes from one version of a layer to another, by rule and line by line."""
-    query = _query(name) | {key: str(one) for key, one in (("from", before), ("to", after)) if one is not None}
+    """Show the changes from one version of a layer to another, by rule and line by line."""
+    query = {"name": name, "from": "" if before is None else str(before), "to": "" if after is None else str(after)}
     found = Api(administer=True).request("GET", f"/policies/layers/{tier}/diff", query=query)
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     print(f"version {found['before']} → {found['after']}")
     for change in found["rules"]:
         print(f"  {change['kind']} {change['id']}{': ' + change['what'] if change['what'] else ''}")
@@ -94,18 +92,12 @@ def compare(
         print(f"\n{path}\n{text}")
 
 
-def history(
-    tier: TierOption,
-    name: NameOption = "",
-    limit: Limit = 20,
-    as_json: AsJson = False,
-) -> None:
+def history(tier: TierOption, name: NameOption = "", limit: Limit = 20, as_json: AsJson = False) -> None:
     """List the versions of a layer, newest first."""
-    query = _query(name) | {"limit": str(limit)}
+    query = {"name": name, "limit": str(limit)}
     items = Api(administer=True).request("GET", f"/policies/layers/{tier}/versions", query=query)["items"]
     if as_json:
-        show_json(items)
-        return
+        end_with_json(items)
     rows = [(one["version"], one["state"], one["created_at"][:16], one["created_by"], one["reason"]) for one in items]
     show_table(("version", "state", "at", "by", "reason"), rows, none="Nothing was uploaded for this layer.")
 
@@ -117,23 +109,18 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _match(api: Api, tier: str, name: str) -> dict[str, str]:
-    """Return the header that names the version to replace: the one that is active now."""
+    """Return the header naming the version to replace: the active one."""
     items: list[dict[str, Any]] = api.request("GET", "/policies/layers")
     try:
-        active = api.request("GET", f"/policies/layers/{tier}", query=_query(name)) if items else None
+        active = api.request("GET", f"/policies/layers/{tier}", query={"name": name}) if items else None
     except ApiError:
         active = None
     return {"If-Match": f'"{active["version"]}"'} if active else {}
 
 
-def _query(name: str) -> dict[str, str]:
-    return {"name": name} if name else {}
-
-
 def _show(stored: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        show_json(stored)
-        return
+        end_with_json(stored)
     layer = stored["tier"] if stored["tier"] == "organisation" else f"{stored['tier']} {stored['name']}"
     state = "is active" if stored["state"] == "active" else "is stored, but not active"
     print(f"version {stored['version']} of {layer}: {len(stored['files'])} files; it {state}")

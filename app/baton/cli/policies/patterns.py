@@ -1,4 +1,4 @@
-"""`baton patterns`: what a team has learned, as its agents are told it."""
+"""`baton patterns`: a team's learned patterns for its agents."""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -7,10 +7,10 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, Reason, UsageError
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
-app = group("Propose, approve and search what your team has learned.")
+app = group("Propose, approve and search your team's patterns.")
 
 PatternId = Annotated[str, typer.Argument(help="The pattern's id, as `baton patterns list` shows it.")]
 Team = Annotated[str, typer.Option(help="The team. Default: your own; only admins may name another.")]
@@ -30,11 +30,9 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List patterns, the newest first."""
-    query = _given(status=status, words=words, project=project, team=team)
-    found = Api().pages("/patterns", query)
+    found = Api().pages("/patterns", {"status": status, "words": words, "project": project, "team": team})
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     rows = [
         (
             one["id"],
@@ -58,22 +56,21 @@ def add(
     signature: Annotated[str, typer.Argument(help="The advice in one line.")],
     text: Annotated[str, typer.Option(help="More about it, for the agents.")] = "",
     project: Project = "",
-    language: Annotated[str, typer.Option(help="The language of the files that are checked, such as python.")] = "",
-    domain: Annotated[str, typer.Option(help="What it is about, such as testing.")] = "",
-    glob: Annotated[
-        list[str] | None, typer.Option(help="Files that are checked, such as `src/**`. Repeatable.")
-    ] = None,
+    language: Annotated[str, typer.Option(help="The language of the checked files, such as python.")] = "",
+    domain: Annotated[str, typer.Option(help="Its subject, such as testing.")] = "",
+    glob: Annotated[list[str] | None, typer.Option(help="Checked files, such as `src/**`. Repeatable.")] = None,
     confidence: Confidence = 0.8,
-    forbidden: Annotated[str, typer.Option(help="An RE2 expression that an edit must not hold.")] = "",
-    wanted: Annotated[str, typer.Option(help="An RE2 expression that an edit must hold.")] = "",
-    when: Annotated[str, typer.Option(help="Check only edits in which this RE2 expression is found.")] = "",
-    message: Annotated[str, typer.Option(help="What the agent is told of such an edit.")] = "",
+    forbidden: Annotated[str, typer.Option(help="An RE2 expression forbidden in an edit.")] = "",
+    wanted: Annotated[str, typer.Option(help="An RE2 expression required in an edit.")] = "",
+    when: Annotated[str, typer.Option(help="Check only edits matching this RE2 expression.")] = "",
+    message: Annotated[str, typer.Option(help="Message to the agent about such an edit.")] = "",
     approve_it: Annotated[bool, typer.Option("--approve", help="Approve it at once: leads and admins.")] = False,
     team: Team = "",
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
     """Propose a pattern. It is used once a lead or an admin has approved it."""
+    check = {"forbidden": forbidden, "wanted": wanted, "when": when, "message": message}
     body = {
         "signature": signature,
         "text": text,
@@ -82,7 +79,7 @@ def add(
         "domain": domain,
         "globs": glob or [],
         "confidence": confidence,
-        "check": _given(forbidden=forbidden, wanted=wanted, when=when, message=message),
+        "check": {name: value for name, value in check.items() if value},
         "team": team,
         "reason": reason,
     }
@@ -91,8 +88,7 @@ def add(
     if approve_it:
         made = _decide(api, made["id"], "approve", {"reason": reason}, version=made["version"])
     if as_json:
-        show_json(made)
-        return
+        end_with_json(made)
     if approve_it:
         _say_decided(made)
         return
@@ -101,11 +97,10 @@ def add(
 
 @app.command()
 def propose(team: Team = "", as_json: AsJson = False) -> None:
-    """Propose what your team's records of the last 30 days repeat. Leads and admins only."""
-    made = Api(administer=True).request("POST", "/patterns/proposals", query=_given(team=team))["items"]
+    """Propose patterns from repetitions in your team's records of the last 30 days. Leads and admins only."""
+    made = Api(administer=True).request("POST", "/patterns/proposals", query={"team": team})["items"]
     if as_json:
-        show_json(made)
-        return
+        end_with_json(made)
     rows = [(one["id"], f"{one['confidence']:.2f}", one["signature"], one["project"]) for one in made]
     show_table(("id", "sure", "signature", "project"), rows, none="The records repeat nothing new.")
 
@@ -123,8 +118,7 @@ def approve(
     body: dict[str, Any] = {"reason": reason} | ({} if confidence is None else {"confidence": confidence})
     approved = _decide(Api(administer=True), pattern_id, "approve", body)
     if as_json:
-        show_json(approved)
-        return
+        end_with_json(approved)
     _say_decided(approved)
 
 
@@ -133,23 +127,21 @@ def retire(pattern_id: PatternId, reason: Reason = "", as_json: AsJson = False) 
     """Take a pattern out of force, or decline a proposal. Leads and admins only."""
     retired = _decide(Api(administer=True), pattern_id, "retire", {"reason": reason})
     if as_json:
-        show_json(retired)
-        return
+        end_with_json(retired)
     print(f"Pattern {retired['id']} is retired.")
 
 
 @app.command()
 def merge(
     pattern_id: PatternId,
-    into: Annotated[str, typer.Argument(help="The pattern that stays.")],
+    into: Annotated[str, typer.Argument(help="The remaining pattern.")],
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Retire a pattern in favour of another, which gets its counts. Leads and admins only."""
+    """Retire a pattern in favour of another, and add its counts to that. Leads and admins only."""
     merged = _decide(Api(administer=True), pattern_id, "merge", {"into": into, "reason": reason})
     if as_json:
-        show_json(merged)
-        return
+        end_with_json(merged)
     print(f"Pattern {pattern_id} went into {merged['id']}.")
 
 
@@ -161,14 +153,13 @@ def search(
     team: Team = "",
     as_json: AsJson = False,
 ) -> None:
-    """Find patterns in force that fit a text, the best first."""
+    """Find patterns in force for a query, the best first."""
     if not text.strip():
         raise UsageError("the text is empty; give some words")
-    query = _given(text=text, project=project, team=team) | {"limit": limit}
+    query = {"text": text, "project": project, "team": team, "limit": str(limit)}
     found = Api().request("GET", "/patterns/search", query=query)
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     rows = [
         (f"{one['score']:.2f}", one["pattern"]["id"], one["pattern"]["signature"][:_LONGEST_SHOWN])
         for one in found["items"]
@@ -176,10 +167,6 @@ def search(
     show_table(("fits", "id", "signature"), rows, none="Nothing fits.")
     if "embeddings" in found["degraded"]:
         print("Compared by words alone: the server's word table is missing (`baton doctor`).")
-
-
-def _given(**values: str) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value}
 
 
 def _decide(

@@ -4,9 +4,10 @@ import json
 from typing import Any, get_args
 
 from baton.cli.options import UsageError
-from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts, Level
-from baton.engine.text.yaml_lines import did_you_mean
+from baton.clients.tool_inputs import UnreadableInput, tool_input_of
+from baton.lib.text.yaml_lines import did_you_mean
+from baton.rules.call.call import ToolCall
+from baton.rules.call.verdict import Facts, Level
 
 _CAMEL = {"sessionId": "session_id", "toolName": "tool_name", "toolInput": "tool_input", "agentId": "agent_id"}
 
@@ -46,16 +47,18 @@ def one_call(text: str) -> dict[str, Any]:
 
 
 def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> Facts:
-    """Return the facts by which a payload is decided. Raise CallError."""
+    """Return the facts for deciding a payload. Raise CallError."""
     levels: dict[str, Level] = {name: name for name in get_args(Level)}
     if level not in levels:
         raise CallError(f"unknown level `{level}`{did_you_mean(level, list(levels))}")
     tool, tool_input = payload.get("tool_name"), payload.get("tool_input", {})
     if not isinstance(tool, str) or not tool:
-        raise CallError("a payload needs `tool_name`, a text")
-    if not isinstance(tool_input, dict):
-        raise CallError("`tool_input` must be a JSON object")
-    texts = {
+        raise CallError("a payload needs `tool_name`, a string")
+    try:
+        tool_input = tool_input_of(tool, tool_input)
+    except UnreadableInput as error:
+        raise CallError(f"`tool_input` {error}") from None
+    texts: dict[str, Any] = {
         key: value
         for key in ("session_id", "agent_id", "agent_type", "cwd", "project", "project_root", "permission_mode")
         if isinstance(value := payload.get(key), str)

@@ -1,4 +1,4 @@
-"""`baton report` and `baton reports`: report a wrong decision; read and answer the reports."""
+"""`baton report` and `baton policy reports`: report a wrong decision; read and answer the reports."""
 
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -7,7 +7,7 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, Everybody
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
 reports = group("List and answer reports of wrong decisions.")
@@ -24,10 +24,9 @@ def report(
     """
     made = Api().request("POST", "/reports", body={"decision_id": decision_id, "comment": comment})
     if as_json:
-        show_json(made)
-        return
+        end_with_json(made)
     print(f"Reported as {made['id']}: {made['rule'] or 'no rule had matched'}.")
-    print("Follow it with: baton reports")
+    print("Follow it with: baton policy reports")
 
 
 @reports.callback(invoke_without_command=True, no_args_is_help=False)
@@ -35,7 +34,7 @@ def list_reports(
     context: typer.Context,
     rule: Annotated[str, typer.Option(help="Only of this rule.")] = "",
     state: Annotated[Literal["", "open", "accepted", "declined"], typer.Option(help="Only in this state.")] = "",
-    everybody: Everybody = False,
+    everybody: Everybody = True,
     as_json: AsJson = False,
 ) -> None:
     """List and answer reports of wrong decisions.
@@ -44,11 +43,9 @@ def list_reports(
     """
     if context.invoked_subcommand:
         return
-    query = {name: value for name, value in (("rule", rule), ("state", state)) if value}
-    found = Api(administer=everybody).pages("/reports", query)
+    found = Api(administer=everybody).pages("/reports", {"rule": rule, "state": state})
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     rows = [
         (one["id"], one["state"], one["rule"], one["user"], one["comment"], one["answer"], one.get("resolved_by") or "")
         for one in found
@@ -60,7 +57,7 @@ def list_reports(
 def answer(
     report_id: Annotated[str, typer.Argument(help="The report.")],
     state: Annotated[Literal["open", "accepted", "declined"], typer.Argument(help="Its new state.")],
-    text: Annotated[str, typer.Option("--answer", help="What its author reads.")] = "",
+    text: Annotated[str, typer.Option("--answer", help="Message to its author.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Accept or decline a report, or open it again."""
@@ -69,6 +66,5 @@ def answer(
     body = {"state": state, "answer": text}
     answered = api.request("PUT", path, body=body, headers={"If-Match": f'"{version}"'})
     if as_json:
-        show_json(answered)
-        return
+        end_with_json(answered)
     print(f"Report {report_id} is {answered['state']}.")

@@ -1,4 +1,4 @@
-"""`baton roster`: the agents that prompts are routed to."""
+"""`baton roster`: the agents for routing prompts."""
 
 import sys
 from pathlib import Path
@@ -9,10 +9,10 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.options import AsJson, Reason, UsageError
-from baton.cli.output import plain, show_json, show_table
+from baton.cli.output import end_with_json, plain, show_json, show_table
 from baton.local.server import Api, ApiError
 
-app = group("Push and show the agents that prompts are routed to.")
+app = group("Push and show the agents for routing prompts.")
 
 Name = Annotated[str, typer.Argument(help="The roster.")]
 _SUFFIXES = {".md", ".yaml", ".yml"}
@@ -22,9 +22,9 @@ _SUFFIXES = {".md", ".yaml", ".yml"}
 def push(
     folder: Annotated[Path, typer.Argument(help="A folder of agents' files, such as `.claude/agents`.")],
     name: Annotated[str, typer.Option("--name", help="The roster's name. Default: the project's folder.")] = "",
-    tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Whom it is for.")] = "team",
+    tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Owner of the roster.")] = "team",
     team: Annotated[str, typer.Option("--team", help="The team. Default: your own.")] = "",
-    description: Annotated[str, typer.Option("--description", help="What the roster is for.")] = "",
+    description: Annotated[str, typer.Option("--description", help="Purpose of the roster.")] = "",
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
@@ -36,12 +36,10 @@ def push(
         raise ApiError(f"`{folder}` holds no agents' files; allowed: `.md`, `.yaml`, `.yml`")
     api = Api(administer=True)
     name = name or _name(folder)
-    query = {"tier": tier} | ({"team": team} if team else {})
     body = {"files": files, "description": description, "reason": reason}
-    stored = api.request("PUT", _path(name), query=query, body=body)
+    stored = api.request("PUT", _path(name), query={"tier": tier, "team": team}, body=body)
     if as_json:
-        show_json(stored)
-        return
+        end_with_json(stored)
     whose = f"team {stored['team']}" if stored["tier"] == "team" else "the organisation"
     agents = f"{stored['agents']} agent{'s' if stored['agents'] != 1 else ''}"
     print(f"Roster {stored['name']} of {whose}: version {stored['version']} with {agents} is active.")
@@ -49,11 +47,10 @@ def push(
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List the rosters that your prompts are routed over, pushed ones first."""
+    """List the rosters for routing your prompts, pushed ones first."""
     found = Api().request("GET", "/routing/rosters")
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     rows = [
         (one["name"], one["source"], one.get("version", ""), one["agents"], one["description"][:80]) for one in found
     ]
@@ -81,22 +78,36 @@ def show(
 @app.command()
 def remove(
     name: Name,
-    tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Whom it is for.")] = "team",
+    tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Owner of the roster.")] = "team",
     team: Annotated[str, typer.Option("--team", help="The team. Default: your own.")] = "",
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
     """Deactivate a pushed roster; its versions stay."""
-    query = {"tier": tier, "reason": reason} | ({"team": team} if team else {})
+    query = {"tier": tier, "reason": reason, "team": team}
     Api(administer=True).request("DELETE", _path(name), query=query)
     if as_json:
-        show_json({"removed": name, "tier": tier})
-        return
+        end_with_json({"removed": name, "tier": tier})
     print(f"Roster {name} is no longer active.")
 
 
+@app.command()
+def agents(as_json: AsJson = False) -> None:
+    """List the agents of your clients, as reported at their sessions' start."""
+    found = Api().request("GET", "/inventory")
+    if as_json:
+        end_with_json(found)
+    for one in found:
+        print(plain(f"{one['client']} in {one['project']}"))
+        for agent in one["agents"]:
+            model = f"its file says `model: {agent['model']}`" if "model" in agent else "its file names no model"
+            print(plain(f"  {agent['name']} ({agent['source']}): {model}"))
+    if not found:
+        print("No agents are known: none has a file where a client looks for it, or no session has started since.")
+
+
 def _files(folder: Path) -> dict[str, str]:
-    """Read the files of agents. Markdown without front matter is no agent to the clients either; print that it is left out."""
+    """Read the files of agents. Print that Markdown without front matter is left out: clients ignore it, too."""
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file():

@@ -1,4 +1,4 @@
-"""`baton policy unlock`, `unlocks`, `relock`: locked rules that an admin frees for a time."""
+"""`baton policy unlock`, `unlocks`, `relock`: locked rules unlocked by an admin for a time."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.options import AsJson, Reason, UsageError, from_now
-from baton.cli.output import show_json, show_table
+from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
 
@@ -20,26 +20,24 @@ def unlock(
 ) -> None:
     """Unlock locked rules for a time: layers may then loosen them. Admins only.
 
-    Nothing is loosened yet: switch the rule off in a layer (`baton policy push`), or lift it for a session
-    (`baton override make`). When the time is over the lock holds again, whatever the layers say.
+    Nothing is loosened yet: switch the rule off in a layer (`baton policy push`), or grant an exception
+    (`baton exceptions grant`). When the time is over the lock applies again, regardless of the layers.
     """
     if team and user:
         raise UsageError("give --team or --user, not both; neither means everybody")
     body = {"rule": rule, "team": team, "user": user, "reason": reason, "until": from_now(span)}
     made = Api(administer=True).request("POST", "/policies/unlocks", body=body)
     if as_json:
-        show_json(made)
-        return
+        end_with_json(made)
     print(f"{made['rule']} is unlocked for {_whom(made)} until {made['until']}.")
     print(f"Lock it again with: baton policy relock {made['id']}")
 
 
 def unlocks(as_json: AsJson = False) -> None:
-    """List the rules that are unlocked now."""
+    """List the unlocked rules."""
     found = Api(administer=True).request("GET", "/policies/unlocks")
     if as_json:
-        show_json(found)
-        return
+        end_with_json(found)
     rows = [(one["id"], one["rule"], _whom(one), one["until"], one["created_by"], one["reason"]) for one in found]
     show_table(("id", "rule", "for", "until", "by", "reason"), rows, none="Nothing is unlocked.")
 
@@ -48,11 +46,9 @@ def relock(
     unlock_id: Annotated[str, typer.Argument(help="The unlock.")], reason: Reason = "", as_json: AsJson = False
 ) -> None:
     """End an unlock before its time."""
-    query = {"reason": reason} if reason else {}
-    Api(administer=True).request("DELETE", f"/policies/unlocks/{quote(unlock_id, safe='')}", query=query)
+    Api(administer=True).request("DELETE", f"/policies/unlocks/{quote(unlock_id, safe='')}", query={"reason": reason})
     if as_json:
-        show_json({"ended": unlock_id})
-        return
+        end_with_json({"ended": unlock_id})
     print(f"Unlock {unlock_id} has ended: the lock holds again.")
 
 

@@ -1,7 +1,7 @@
-"""`GET /docs`: the API's documentation as Swagger UI shows it, with every file from this server.
+"""`GET /docs`: the API's documentation in Swagger UI, with all files from this server.
 
-The files of Swagger UI come from the package `fastapi-offline`. FastAPI's own page loads them from another host, which a
-server without a way out cannot reach, and has an inline script, which its Content-Security-Policy would have to allow.
+The files of Swagger UI come from the package `fastapi-offline`. FastAPI's own page loads them from another host,
+unreachable for an isolated server, and has an inline script, which the Content-Security-Policy would have to allow.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _PAGE = """<!DOCTYPE html>
 </html>
 """
 _START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null});\n'
-# Swagger UI sets style attributes and draws its icons from data: URLs; it asks for nothing else.
+# Swagger UI sets style attributes and draws its icons from data: URLs; it needs nothing else.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -40,7 +40,7 @@ Asset = Literal["swagger-ui-bundle.js", "swagger-ui.css"]
 
 @router.api_route("/openapi.json", methods=["GET", "HEAD"])
 async def openapi(request: Request) -> Response:
-    """Serve the document. It takes a second to build: that is done once, for whoever asks first, and beside the loop."""
+    """Serve the document. Building it takes a second: it is built once, on the first request, in a thread."""
     state = request.app.state
     if getattr(state, "document", None) is None:
         state.document = asyncio.create_task(asyncio.to_thread(lambda: msgspec.json.encode(request.app.openapi())))

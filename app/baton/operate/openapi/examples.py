@@ -1,40 +1,15 @@
-"""Builds an example of an answer from its schema, with values such as a team would see.
+"""Builds an example of an answer from its schema, with realistic values.
 
-Examples of requests stand beside their models.
+Examples of requests are defined with their models.
 """
 
+from importlib.resources import files
 from typing import Any
 
+import yaml
+
 _AT = "2026-01-05T09:30:00Z"
-_BY_NAME: dict[str, Any] = {
-    "action": "mode.put",
-    "actor": "grace",
-    "agent_type": "explore",
-    "client": "claude-code",
-    "command": "git status",
-    "cwd": "/home/ada/shop",
-    "day": "2026-01-05",
-    "decision_id": "019b8d5e-3f00-7000-8000-000000000001",
-    "detail": "`limit` is `0`: input should be greater than or equal to 1",
-    "event": "PreToolUse",
-    "field": "limit",
-    "file": "options/pkill.yaml",
-    "name": "ada",
-    "organisation": "acme",
-    "project": "github.com/acme/shop",
-    "protocol": "1",
-    "reason": "release week",
-    "revision": "5d41402abc4b",
-    "rule": "options/pkill",
-    "session_id": "5b1f0c9e",
-    "set_by": "grace",
-    "team": "shop",
-    "tool": "Bash",
-    "tool_name": "Bash",
-    "tool_use_id": "toolu_01",
-    "user": "ada",
-    "version": "0.1.0",
-}
+_BY_NAME: dict[str, Any] = yaml.safe_load(files("baton.operate.openapi").joinpath("examples.yaml").read_text("utf-8"))
 _BY_FORMAT = {
     "date-time": _AT,
     "date": "2026-01-05",
@@ -45,11 +20,10 @@ _BY_FORMAT = {
 _ONE_OF = {"capabilities": "capability", "examples": "example", "paths": "file", "projects": "project", "rules": "rule"}
 """Name of one item, by the name of its list."""
 _DEEPEST = 8
-"""Levels of nesting that an example shows; a schema that contains itself ends there."""
 
 
 def example_of(schema: dict[str, Any], schemas: dict[str, Any], name: str = "", depth: int = 0) -> Any:
-    """Build one value that the schema allows; `schemas` are the document's components, `name` is the field's."""
+    """Build one value allowed by the schema; `schemas` are the document's components, `name` is the field's."""
     given = _given(schema)
     if given is not None:
         return given
@@ -58,7 +32,7 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any], name: str = "", 
     if "allOf" in schema:
         parts = [example_of(part, schemas, name, depth) for part in schema["allOf"]]
         return {key: value for part in parts for key, value in part.items()} if isinstance(parts[0], dict) else parts[0]
-    # A null is allowed by many fields, but it is never what a reader wants to see.
+    # Many fields allow a null, but readers never need to see it.
     options = [one for one in schema.get("anyOf", schema.get("oneOf", ())) if one.get("type") != "null"]
     if options:
         return example_of(options[0], schemas, name, depth)
@@ -73,7 +47,6 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any], name: str = "", 
 
 
 def _given(schema: dict[str, Any]) -> Any:
-    """Return a value that the schema itself names, or None."""
     values = [*schema.get("examples", ()), *(schema.get(key) for key in ("example", "const", "default"))]
     values += schema.get("enum", ())
     return next((value for value in values if value not in (None, "", [], {})), None)
@@ -89,7 +62,7 @@ def _object(schema: dict[str, Any], schemas: dict[str, Any], depth: int) -> dict
     }
     more = schema.get("additionalProperties")
     if not fields and isinstance(more, dict) and more:
-        return {"allow": example_of(more, schemas, "", depth + 1)}
+        return {schema.get("propertyNames", {}).get("enum", ["allow"])[0]: example_of(more, schemas, "", depth + 1)}
     return shown
 
 

@@ -1,7 +1,7 @@
 """Describes the possible problems of each operation in the OpenAPI document.
 
-An operation's problems follow from its shape: one with a body may get a body that cannot be read, one that changes
-something may meet a conflict. A status that the route itself describes is not overwritten.
+An operation's problems follow from its shape: one with a body may get an unreadable body, a change may meet a conflict.
+A status described by the route itself is not overwritten.
 """
 
 from typing import Any
@@ -25,24 +25,24 @@ from baton.kernel.base.errors import (
 MEDIA_TYPE = "application/problem+json"
 SCHEMA = {"$ref": "#/components/schemas/ProblemModel"}
 OPEN = frozenset({"/healthz", "/readyz"})
-"""Paths that need no token and are never limited."""
+"""Paths without tokens and rate limits."""
 _DETAILS: dict[type[BatonError], str] = {
     BadJSON: "the body is not JSON: expecting value",
     Unauthenticated: "the token is unknown, expired or revoked",
     Forbidden: "`developer` may not do this; allowed: `lead`, `admin`",
-    NotFound: "there is nothing of that name",
+    NotFound: "nothing has this name",
     MethodNotAllowed: "`PATCH` is not allowed here",
     Conflict: "this cannot be done in its present state",
     PreconditionFailed: "version 4 is stored, `If-Match` names 3; nothing was changed",
-    TooLarge: "the body is larger than 8 MiB, the most that this endpoint takes",
+    TooLarge: "the body is larger than 8 MiB, the limit of this endpoint",
     Invalid: "`level` is `hard`; allowed: `strict`, `guidance`",
     RateLimited: "120 requests a minute are allowed here; try again in 12 s",
-    InternalError: "the server could not serve this request; its log says why",
+    InternalError: "the request failed; see the server's log",
     StoreUnavailable: "the database did not answer in time; nothing was changed",
 }
 
 _READ_FROM_A_RUNNER = frozenset(["/jobs/{job_id}/diff/pages"])
-"""What a runner is asked for and does not have for every job."""
+"""Requests to a runner for data missing in some jobs."""
 
 
 def responses() -> dict[str, Any]:
@@ -51,7 +51,7 @@ def responses() -> dict[str, Any]:
 
 
 def problems_of(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
-    """Return the problems that an operation may answer with, by status."""
+    """Return an operation's possible problems, by status."""
     errors: list[type[BatonError]] = [Forbidden, MethodNotAllowed, InternalError]
     if path not in OPEN:
         errors += [Unauthenticated, RateLimited, StoreUnavailable]

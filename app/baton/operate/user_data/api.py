@@ -1,4 +1,4 @@
-"""`/users/{name}/export` and `/users/{name}/data`: exports and deletes what is stored about a user."""
+"""`/users/{name}/export` and `/users/{name}/data`: export and deletion of a user's stored data."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from baton.kernel.http.features import of
-from baton.kernel.http.json_io import encode
+from baton.kernel.http.serving.hot_routes import encode
 from baton.operate.user_data.service import UserData
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
@@ -20,9 +20,9 @@ UserDataOf = Annotated[UserData, Depends(of(UserData))]
 
 
 class KeptModel(BaseModel):
-    """Everything stored about a user: rows by the name of their table, the user's changes (`audit`), and `events` on the bus.
+    """Everything stored about a user: rows by table name, the user's changes (`audit`), and `events` on the bus.
 
-    Events with whole prompts and contents of files are part of your own export alone.
+    Events with whole prompts and file contents are only part of your own export.
     """
 
     user: str
@@ -31,19 +31,14 @@ class KeptModel(BaseModel):
 
 
 class DeletedModel(BaseModel):
-    """How many rows of each table were deleted."""
+    """The number of deleted rows of each table."""
 
     deleted: dict[str, int]
 
 
-@router.get(
-    "/users/{name}/export",
-    operation_id="export_user",
-    response_model=KeptModel,
-    dependencies=[EXPENSIVE],
-)
+@router.get("/users/{name}/export", operation_id="export_user", response_model=KeptModel, dependencies=[EXPENSIVE])
 async def export_user(caller: CallerOf, user_data: UserDataOf, name: Name) -> StreamingResponse:
-    """Export everything that is stored about a user."""
+    """Export all stored data of a user."""
     parts = await user_data.export(caller.principal, name)
 
     async def body() -> AsyncIterator[bytes]:
@@ -59,6 +54,6 @@ async def export_user(caller: CallerOf, user_data: UserDataOf, name: Name) -> St
 async def delete_user_data(caller: CallerOf, user_data: UserDataOf, name: Name, reason: Reason = "") -> DeletedModel:
     """Delete a user's decisions, events, sessions, modes and clients. Tokens and audit entries stay.
 
-    Events that were sent on, to a webhook, Kafka or a file, are out of reach.
+    Events sent to a webhook, Kafka or a file cannot be deleted.
     """
     return DeletedModel(deleted=await user_data.delete(caller.principal, name, reason))

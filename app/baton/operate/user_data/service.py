@@ -1,23 +1,79 @@
-"""Exports or deletes what is stored about a user."""
+"""Exports or deletes a user's stored data."""
 
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from typing import Any
 
-from baton.clients.inventories import Inventories
-from baton.engine.call.principal import Principal
+from sqlalchemy import ColumnElement, Table, delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from baton.events.personal_events import PersonalEvents
 from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
+from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable, StoreErrors
+from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import RedisUnavailable
+from baton.machines.inventories import Inventories
 from baton.modes.service import KIND as MODES
-from baton.operate.retention import store as retention_store
-from baton.operate.user_data import store
-from baton.people.permissions import require
-from baton.people.users import Users
+from baton.operate import retention as retention_store
+from baton.operate import tables
+from baton.people.users import Users, require
 from baton.policies.in_force import KIND as POLICIES
+from baton.rules.call.call import Principal
+from baton.sessions.exceptions.service import KIND as EXCEPTIONS
 from baton.sessions.history import History
-from baton.sessions.overrides.service import KIND as OVERRIDES
+
+# Queries for all data about one user in the database, table by table.
+
+_SECRET = {"digest", "agent_digest"}
+"""Columns that are never exported."""
+_NOT_DELETED = {"audit", "tokens", "users"}
+"""Tables excluded from deletion: changes must stay traceable, and a revoked token must stay refused."""
+
+
+def concerning(user: str) -> dict[str, tuple[Table, ColumnElement[bool]]]:
+    """Return each table with data about a user, with the condition for the user's rows."""
+    name, found = storable(user), {}
+    for table in tables.ALL:
+        if table.name == "audit":
+            found[table.name] = (table, table.c.actor == name)
+        elif table.name == "users":
+            found[table.name] = (table, table.c.name == name)
+        elif table.name == "mode_settings":
+            found[table.name] = (table, (table.c.user == name) | ((table.c.scope == "user") & (table.c.id == name)))
+        elif table.name == "policy_layers":
+            found[table.name] = (table, (table.c.tier == "user") & (table.c.name == name))
+        elif "user" in table.c:
+            found[table.name] = (table, table.c.user == name)
+    return found
+
+
+async def rows(database: Database, organisation: str, user: str, table: str) -> AsyncIterator[dict[str, Any]]:
+    """Yield a table's rows about a user, without secret columns."""
+    source, theirs = concerning(user)[table]
+    query = select(*(column for column in source.c if column.name not in _SECRET))
+    async with database.transaction() as connection:
+        result = await connection.stream(query.where(source.c.organisation == organisation, theirs))
+        async for row in result:
+            yield {str(name): value for name, value in row._asdict().items()}
+
+
+async def session_ids(database: Database, organisation: str, user: str) -> list[str]:
+    """Return the ids of the sessions of a user's decisions."""
+    decisions, theirs = concerning(user)["decisions"]
+    query = select(decisions.c.session_id).where(decisions.c.organisation == organisation, theirs).distinct()
+    async with database.transaction() as connection:
+        return [row[0] for row in await connection.execute(query)]
+
+
+async def remove(connection: AsyncConnection, organisation: str, user: str) -> dict[str, int]:
+    """Delete a user's rows, except decisions, which may be many; return the number of rows by table."""
+    deleted = {}
+    for name, (table, of_user) in concerning(user).items():
+        if name not in _NOT_DELETED and name != "decisions":
+            result = await connection.execute(delete(table).where(table.c.organisation == organisation, of_user))
+            deleted[name] = result.rowcount
+    return deleted
 
 
 class UserExport:
@@ -34,24 +90,24 @@ class UserExport:
         self.at = datetime.now(UTC)
 
     async def rows(self, encode: Callable[[object], bytes]) -> AsyncIterator[bytes]:
-        """Yield the inside of a JSON object: each table's name with the list of its rows, then the events on the bus."""
-        for number, table in enumerate(sorted(store.concerning(self._user))):
+        """Yield the inside of a JSON object: each table's name with a list of rows, then the events on the bus."""
+        for number, table in enumerate(sorted(concerning(self._user))):
             yield b"%b%b:[" % (b"," if number else b"", encode(str(table)))
             first = True
-            async for row in store.rows(self._database, self._organisation, self._user, table):
+            async for row in rows(self._database, self._organisation, self._user, table):
                 yield (b"" if first else b",") + encode(row)
                 first = False
             yield b"]"
         yield b',"events":['
         first = True
-        async for event in self._events.find(self._user, restricted=self._restricted):
+        async for event in self._events.export(self._user, restricted=self._restricted):
             yield (b"" if first else b",") + event
             first = False
         yield b"]"
 
 
 class UserData:
-    """Gives users what is stored about them, and deletes it."""
+    """Exports and deletes users' stored data."""
 
     def __init__(
         self,
@@ -70,15 +126,15 @@ class UserData:
         self._events = events
 
     async def export(self, principal: Principal, user: str) -> UserExport:
-        """Prepare an export. Events of restricted topics hold whole prompts, so only the user's own export has them.
+        """Prepare an export. Restricted topics contain whole prompts, so only the user's own export has them.
 
         Raises:
             NotFound: If the principal may not see this user's data.
-            StoreUnavailable: If the database cannot be reached.
+            StoreUnavailable: If the database is unavailable.
         """
         self._find(principal, "users.export", user)
-        if not await self._database.ping():
-            raise StoreUnavailable("the user's data cannot be read now; try again")
+        with StoreErrors("the user's data cannot be read now; try again"):
+            await self._database.look()
         try:
             await self._events.check()
         except RedisUnavailable:
@@ -87,13 +143,13 @@ class UserData:
         return UserExport(self._database, principal.organisation, user, self._events, restricted=own)
 
     async def delete(self, principal: Principal, user: str, reason: str = "") -> dict[str, int]:
-        """Delete what is stored about a user, except tokens and audit entries; return the number of rows by table.
+        """Delete a user's stored data, except tokens and audit entries; return the number of rows by table.
 
-        Events leave the bus first. What a webhook, Kafka or a file was given is out of reach.
+        Events leave the bus first. Copies sent to a webhook, Kafka or a file cannot be deleted.
 
         Raises:
             NotFound: If the principal may not delete this user's data.
-            StoreUnavailable: If the database cannot be reached; some decisions may be deleted, everything else is still there.
+            StoreUnavailable: If the database is unavailable; some decisions may be deleted, all else is kept.
         """
         self._find(principal, "users.delete-data", user)
         organisation = principal.organisation
@@ -102,16 +158,16 @@ class UserData:
         except RedisUnavailable:
             raise StoreUnavailable("nothing was deleted: the user's events cannot be reached; try again") from None
         try:
-            sessions = await store.session_ids(self._database, organisation, user)
+            sessions = await session_ids(self._database, organisation, user)
             decisions = gone = await retention_store.remove_decisions_of(self._database, organisation, user)
             while gone == LARGEST_BATCH:
                 gone = await retention_store.remove_decisions_of(self._database, organisation, user)
                 decisions += gone
             # Decisions may be many, so they go in batches first; the rest is one transaction with its audit entry.
             async with self._changes.write(MODES, principal, "user.delete-data") as change:
-                await change.also(OVERRIDES)
+                await change.also(EXCEPTIONS)
                 await change.also(POLICIES)
-                deleted = {"decisions": decisions, "events": events} | await store.remove(
+                deleted = {"decisions": decisions, "events": events} | await remove(
                     change.connection, organisation, user
                 )
                 await change.audit(user, after=deleted, reason=reason)
@@ -126,7 +182,7 @@ class UserData:
             raise NotFound(f"there is no user `{user}`")
 
     async def _forget(self, user: Principal, sessions: list[str]) -> None:
-        """Forget the agents of the user's clients, and the sessions' state. If Redis is down, the state expires by itself."""
+        """Delete the agents of the user's clients, and the sessions' state. While Redis is down, the state expires."""
         try:
             await self._inventories.forget(user)
             for session_id in sessions:

@@ -1,0 +1,113 @@
+"""`baton relay`: shows and stops the process between the hooks and a remote server. The hooks start it."""
+
+import contextlib
+import http.client
+import json
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from baton.cli.groups import group
+from baton.cli.hooks.entries import Transport
+from baton.cli.options import AsJson
+from baton.cli.output import show_json
+from baton.local.config import RELAY, RELAY_PORT, stored
+from baton.local.server import ApiError, UnixConnection
+from baton.relay.process import relay_socket
+from baton.shared.person_socket import is_ours
+
+_PATIENCE_S = 2.0
+NATIVE = ("claude-code", "user")
+"""The client and scope with http hooks."""
+
+app = group("Show or stop the relay between hooks and a remote server.")
+
+
+def relay_of(url: str, *, kind: str) -> str:
+    """Return the config file's value for the relay. Raise ApiError where none can be."""
+    why = ""
+    if kind != "sh" or sys.platform == "win32":
+        why = "the hooks run `baton hook`, which asks the server itself"
+    elif urlsplit(url).username:
+        why = "BATON_URL contains a password, which the relay does not send"
+    if why:
+        raise ApiError(f"`--relay` cannot be used: {why}. Leave it out.")
+    return f"{relay_socket(url)} {sys.executable}"
+
+
+def transport_of(client: str, scope: str, asked: Transport | None, *, relay: bool) -> Transport:
+    """Return how a client asks. Raise ApiError if it cannot as the person wants it."""
+    why = ""
+    if client != NATIVE[0]:
+        why = f"`{client}` has no http hooks: one would make its whole settings file invalid"
+    elif scope != NATIVE[1]:
+        why = "http hooks contain the port's secret, and a project's settings would share it"
+    elif sys.platform != "linux":
+        why = "the relay finds a hook's process only on Linux"
+    if why and asked == "http":
+        raise ApiError(f"{why}. Use `--transport curl`.")
+    return asked or ("http" if relay and not why else "curl")
+
+
+def new_port() -> str:
+    """Return the config file's value for a free port: below those that the system gives to connections."""
+    while True:
+        number = secrets.choice(range(20_000, 32_000))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", number))
+            return f"{number} {secrets.token_hex(16)}"
+
+
+def stop_running() -> None:
+    """Stop the relay, if it runs."""
+    if _ask("GET")[1]:
+        _ask("DELETE")
+
+
+@app.command()
+def status(as_json: AsJson = False) -> None:
+    """Show whether the relay runs, and how many hooks it has served."""
+    path, state = _ask("GET")
+    _show({"socket": path, "running": bool(state), **state}, "serves", as_json=as_json)
+
+
+@app.command()
+def stop(as_json: AsJson = False) -> None:
+    """Stop the relay. A session's start or a prompt starts it again; `baton hooks install` without `--relay` does not."""
+    path, state = _ask("GET")
+    stop_running()
+    _show({"socket": path, "running": False, **state}, "stopped after", as_json=as_json)
+
+
+def _ask(method: str) -> tuple[str, dict[str, Any]]:
+    path = stored(RELAY).partition(" ")[0]
+    if not path:
+        return "", {}
+    if not is_ours(Path(path).parent):
+        return path, {}
+    connection = UnixConnection(Path(path), _PATIENCE_S)
+    try:
+        connection.request(method, "/relay")
+        return path, dict(json.loads(connection.getresponse().read()))
+    except (OSError, ValueError, http.client.HTTPException):
+        return path, {}
+    finally:
+        connection.close()
+
+
+def _show(result: dict[str, Any], word: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json(result)
+    elif not result["socket"]:
+        print("The hooks use no relay; `baton hooks install --relay` chooses one.")
+    elif "pid" not in result:
+        print("The relay does not run; the next session or prompt starts it.")
+    else:
+        print(f"The relay (process {result['pid']}) {word} {result['requests']} requests, at {result['socket']}.")
+        if stored(RELAY_PORT) and not result["port"]:
+            print(
+                "! Another program has its port, so http hooks reach it instead: `baton hooks uninstall`, then install."
+            )

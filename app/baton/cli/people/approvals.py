@@ -1,0 +1,91 @@
+"""`baton approvals`, `approve`, `deny`: answer agents' requests to a person, in sessions and in delegated jobs."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import typer
+
+from baton.cli.options import AsJson
+from baton.cli.output import end_with_json, plain
+from baton.local.server import Api
+
+_EVERY_S = 2.0
+RequestId = Annotated[str, typer.Argument(help="The request, as `baton approvals` lists it.")]
+Why = Annotated[str, typer.Option(help="The reason; the agent reads it with a denial.")]
+
+
+def approvals(
+    follow: Annotated[bool, typer.Option("--follow", help="Go on, and print each new request, until Ctrl-C.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the requests that wait for an answer."""
+    api = Api()
+    found = _waiting(api)
+    if as_json:
+        end_with_json(found)
+    for one in found:
+        _show(one)
+    if not found:
+        print("Nothing waits for you.")
+    known = {one["id"] for one in found}
+    while follow:
+        sys.stdout.flush()  # a pipe's reader sees each request at once
+        time.sleep(_EVERY_S)
+        for one in _waiting(api):
+            if one["id"] not in known:
+                known.add(one["id"])
+                if one["may_answer"]:
+                    _notify(one)
+                _show(one)
+
+
+def approve(request_id: RequestId, why: Why = "", as_json: AsJson = False) -> None:
+    """Approve one act of an agent.
+
+    The agent makes the same call again; any other call is still refused.
+    """
+    _answer(request_id, "allow", why, as_json=as_json)
+
+
+def deny(request_id: RequestId, why: Why = "", as_json: AsJson = False) -> None:
+    """Deny one act of an agent."""
+    _answer(request_id, "deny", why, as_json=as_json)
+
+
+def _waiting(api: Api) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.request("GET", "/approvals")["items"]
+    return found
+
+
+def _show(one: dict[str, Any]) -> None:
+    where = f"job {one['job']}" if one["job"] else f"session {one['session_id']}"
+    whose = "" if one["may_answer"] else " (not yours to answer)"
+    print(plain(f"{one['id']}  {one['user']}, {where}{whose}: {one['tool']} {one['command'] or one['input']}"))
+    print(plain(f"  {one['reason'] or one['rule']}"))
+
+
+def _notify(one: dict[str, Any]) -> None:
+    """Show a request on the desktop, or ring the terminal's bell."""
+    from baton.runner.runner import desktop_notification
+
+    text = f"{one['tool']} {one['command'] or one['input']}"
+    if command := desktop_notification(os.environ, f"{one['user']}'s agent waits for an answer", text):
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, check=False, capture_output=True, timeout=5)
+    else:
+        print("\a", end="")
+
+
+def _answer(request_id: str, answer: Literal["allow", "deny"], why: str, *, as_json: bool) -> None:
+    one = Api().request("POST", f"/approvals/{quote(request_id, safe='')}", body={"answer": answer, "reason": why})
+    if as_json:
+        end_with_json(one)
+    print(
+        f"{one['id']} is {one['state']}."
+        + (" It passes once." if one["state"] == "approved" and not one["job"] else "")
+    )

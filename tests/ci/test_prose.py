@@ -1,0 +1,35 @@
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+spec = importlib.util.spec_from_file_location("prose", Path(__file__).parents[2] / ".ci" / "prose.py")
+prose = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(prose)
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("one two three which", (25, 0, 0)),
+        ("One which has what it needs. One more short sentence.", (20, 50, 0)),
+        ("the server tells the agent", (0, 0, 200)),
+        ("one two [three](which-what.md) four", (0, 0, 0)),
+        ("one two `which what` three ```\nwho\n``` <b id=which>", (0, 0, 0)),
+        ("", (0, 0, 0)),
+    ],
+)
+def test_words_are_counted_outside_of_code_and_links(text, figures):
+    assert prose.figures([text]) == figures
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "found", "exceeds"), [(3.0, 3.0, False), (3.0, 3.1, True), (1.0, 2.0, False), (1.0, 2.1, True)]
+)
+def test_a_figure_exceeds_its_ceiling_only_above_the_goal(monkeypatch, ceiling, found, exceeds):
+    monkeypatch.setitem(prose.CEILINGS, "docs", (ceiling, 0.0, 0.0))
+    assert bool(prose.excess("docs", (found, 0.0, 0.0))) is exceeds
+
+
+def test_every_group_has_texts_and_a_ceiling():
+    assert {name: bool(texts) for name, texts in prose.groups().items()} == dict.fromkeys(prose.CEILINGS, True)
