@@ -1,4 +1,4 @@
-"""The plugins of this suite, each in a run of its own: the second chance of system tests, the random order, matrices, brief reports."""
+"""The plugins of this suite, each in a run of its own: the second chance of tests of real parts, the random order, matrices, brief reports."""
 
 import os
 import re
@@ -86,7 +86,7 @@ def test_a_system_test_that_passes_the_second_time_is_named(run, workers):
     assert "assert 'x' == 'xx'" in found.stdout, "why it failed is shown"
 
 
-@pytest.mark.parametrize(("folder", "options"), [("system", ()), ("engine", ("--second-chance",))])
+@pytest.mark.parametrize(("folder", "options"), [("system", ()), ("lib", ("--second-chance",))])
 def test_others_have_one_chance(run, folder, options):
     found = run(folder, PASSES_THE_SECOND_TIME, *options)
     assert found.returncode == 1, found.stdout

@@ -65,6 +65,13 @@ def settled(page):
     page.wait_for_timeout(500)
 
 
+def counted(found, number):
+    """Wait until a locator finds this number of elements."""
+    from playwright.sync_api import expect  # noqa: PLC0415 - the tests must load without a browser
+
+    expect(found).to_have_count(number, timeout=60_000)
+
+
 def pick(scope, label, name):
     """Pick a known name in a field."""
     scope.get_by_role("combobox", name=label).or_(scope.get_by_role("textbox", name=label)).first.fill(name)

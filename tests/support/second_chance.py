@@ -1,21 +1,21 @@
-"""A pytest plugin: `--second-chance` reruns failed tests of real processes once, and reports later successes as FLAKY.
+"""A pytest plugin: `--second-chance` reruns failed tests of real parts once, and reports later successes as FLAKY.
 
-They kill and hang processes, and a machine may be too busy for one of them. Every other test has one chance.
+They wait for processes, databases and browsers, and a machine may be too busy for one of them. Tests of pure code have one chance.
 """
 
 import pytest
 
-SYSTEM = frozenset({"cli", "hooks", "local", "mcp", "runner", "system"})
-"""The folders of tests that drive real processes."""
+PURE = frozenset({"architecture", "clients", "docs", "lib", "lines", "rules"})
+"""The folders of tests of pure code."""
 
 
 def pytest_addoption(parser):
-    parser.addoption("--second-chance", action="store_true", help="rerun a failed system test once")
+    parser.addoption("--second-chance", action="store_true", help="rerun a failed test of real parts once")
 
 
 def pytest_collection_modifyitems(config, items):
     for item in items if config.getoption("second_chance") else ():
-        if SYSTEM.intersection(item.nodeid.partition("::")[0].split("/")):
+        if not PURE.intersection(item.nodeid.partition("::")[0].split("/")):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
