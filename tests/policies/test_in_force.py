@@ -13,6 +13,7 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.main import _build, _kernel, create_app
 from baton.people.users import Users
+from baton.policies import in_force
 from baton.policies.in_force import KIND, PREPARE_S, Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.policies.stores import layers as layers_store
@@ -62,8 +63,8 @@ async def test_a_call_behind_a_reload_is_answered_within_its_budget_and_owns_up_
     policies = services.policies
     assert policies.problems == ()
     organisation = policies.active.revision
-    policies._state._sets.clear()
     async with policies._loading:
+        policies._state._sets.clear()
         decision = await asyncio.wait_for(decide(services, "behind"), timeout=60)
     assert PREPARE_S * 2 + Settings().redis_timeout_ms / 1000 <= BUDGET_S, "a call prepares for two projects at most"
     assert (decision.revision, decision.degraded) == (organisation, ("policies",))
@@ -126,3 +127,20 @@ async def test_a_reload_builds_what_changed_and_shares_the_rest(tmp_path, sqlite
     (folder / "config.yaml").unlink()
     assert policies.reload()
     assert policies.active is first
+
+
+async def test_files_changed_between_the_load_and_the_watch_are_read(tmp_path, sqlite_url, monkeypatch):
+    async def unchanged(*_, stop_event, **__):
+        await stop_event.wait()
+        for change in ():
+            yield change
+
+    monkeypatch.setattr(in_force, "awatch", unchanged)
+    folder, database, stop = tmp_path / "policies", Database(Settings(database_url=sqlite_url)), asyncio.Event()
+    policies = Policies(policy_folders.shipped(), folder, database, "default")
+    folder.mkdir()
+    (folder / "config.yaml").write_text("rules: 7\n")
+    stop.set()
+    await policies.watch(stop)
+    assert "config.yaml" in policies.status.problems[0].file
+    await database.close()

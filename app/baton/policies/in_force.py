@@ -439,13 +439,19 @@ class Policies:
     async def watch(self, stop: asyncio.Event) -> None:
         """Reload on file changes in the folders, until `stop`."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        await self.audit_files()
-        async for _ in awatch(self._shipped, self._folder, stop_event=stop, debounce=500, step=500):
+        changes = awatch(self._shipped, self._folder, stop_event=stop, debounce=500, step=500)
+        changed = asyncio.ensure_future(anext(changes, None))
+        started: PolicySet | None = self.active
+        await asyncio.sleep(0)  # The watch has begun. The first reload finds what changed before it.
+        while True:
+            before = self.active
             async with self._loading:
-                before = self.active
                 await asyncio.to_thread(self.reload)
             await self.note_active()
-            await self.audit_files(before)
+            await self.audit_files(None if self.active is started else before)
+            if await changed is None:
+                return
+            changed, started = asyncio.ensure_future(anext(changes, None)), None
 
     async def audit_files(self, before: PolicySet | None = None) -> None:
         """Write an audit entry if the folder's files changed since the last one. `before` was active."""
