@@ -127,6 +127,7 @@ def traced(tmp_path):
     server.wait(60)
 
 
+@pytest.mark.slow("traces a server")
 def test_a_call_runs_through_no_more_files_than_its_budget(traced):
     traced("git status")
     traced("ls -la")

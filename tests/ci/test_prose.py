@@ -31,5 +31,6 @@ def test_a_figure_exceeds_its_ceiling_only_above_the_goal(monkeypatch, ceiling, 
     assert bool(prose.excess("docs", (found, 0.0, 0.0))) is exceeds
 
 
+@pytest.mark.slow("reads every text; make lint does the same")
 def test_every_group_has_texts_and_a_ceiling():
     assert {name: bool(texts) for name, texts in prose.groups().items()} == dict.fromkeys(prose.CEILINGS, True)

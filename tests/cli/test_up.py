@@ -55,6 +55,7 @@ def verdicts(done):
     return {one["what"]: one["verdict"] for one in done["findings"]}
 
 
+@pytest.mark.slow("installs the hooks of six clients")
 def test_from_nothing_a_server_starts_every_hook_refuses_and_down_reverses_it(tmp_path):
     machine = Machine(tmp_path, f"http://127.0.0.1:{free_port()}")
     begun = machine.starts("up", "--yes")

@@ -63,6 +63,7 @@ def test_an_approved_act_passes_once(http, session):
     assert second not in {"", request}
 
 
+@pytest.mark.slow("starts a desktop")
 def test_following_shows_a_new_request_on_the_desktop_and_in_the_terminal(server, http, session, tmp_path):
     shown, notify = tmp_path / "shown", tmp_path / "notify-send"
     notify.write_text(f'#!/bin/sh\necho "$4" >> {shown}\n')

@@ -126,6 +126,7 @@ def test_the_person_is_told_once_a_session_and_at_each_start(server):
     assert told == [True, False, True, True, False]
 
 
+@pytest.mark.slow("sends many calls")
 def test_an_address_that_sends_too_many_calls_is_refused_them_and_others_are_served(tmp_path):
     with serving(tmp_path / "home", BATON_AUTH="on") as server:
         token = (server.home / "admin-token").read_text().strip()

@@ -61,6 +61,7 @@ def test_no_secret_is_shown_wherever_the_cut_falls(paddings):
     assert not found, listed(found, "the preview must be masked before it is cut")
 
 
+@pytest.mark.slow("masks many texts")
 @given(st.text(max_size=150), st.sampled_from(FAKES), st.text(max_size=150))
 def test_no_secret_is_shown_in_any_text(before, fake, after):
     shown = preview(f"{before} {fake.text} {after}")

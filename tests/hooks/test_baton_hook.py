@@ -131,6 +131,7 @@ def marks(env):
     return sorted(path.name.rpartition(",")[2] for path in Path(env["HOME"]).glob(".cache/baton/*"))
 
 
+@pytest.mark.slow("waits for a hung server")
 def test_a_server_that_hung_is_not_waited_for_again_until_it_answers(shell, env, folder, server):
     hangs, server.reply = server.reply, server.hangs()
     assert b"within 1.5 s" in run_shim(shell, env, folder).out
@@ -423,6 +424,7 @@ def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):
     assert log.read_text() == "curl\n"
 
 
+@pytest.mark.slow("make lint does the same")
 def test_the_shim_is_clean_for_shellcheck():
     command = [Path(sys.executable).with_name("shellcheck"), *sorted(map(str, HOOKS.glob("*.sh")))]
     done = subprocess.run(command, capture_output=True, text=True, cwd=HOOKS.parent, check=False)

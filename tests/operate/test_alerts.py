@@ -121,6 +121,7 @@ def watched(tmp_path):
         yield Watched(server, http)
 
 
+@pytest.mark.slow("waits for metrics")
 def test_a_healthy_server_raises_no_alert_and_a_stopped_one_is_unreachable(watched):
     watched.call(50)
     time.sleep(2)  # metrics are a second old at most
@@ -128,6 +129,7 @@ def test_a_healthy_server_raises_no_alert_and_a_stopped_one_is_unreachable(watch
     assert raised(watched.before, "") == {"BatonUnreachable"}
 
 
+@pytest.mark.slow("hangs Redis")
 def test_a_hung_redis_raises_its_alerts(watched):
     (valkey,) = children(watched.server.process.pid, called="valkey-server")
     valkey.suspend()

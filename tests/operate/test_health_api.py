@@ -26,6 +26,7 @@ def said(server):
     return done.stdout
 
 
+@pytest.mark.slow("waits for a database")
 def test_without_a_database_nothing_is_counted_as_none(server, postgres):
     with server.client(Authorization=f"Bearer {server.token}") as http:
         http.post("/pre-tool-use", json=CALL).raise_for_status()

@@ -11,6 +11,8 @@ from redis.exceptions import RedisError
 from baton.kernel.redis.bundled import program
 from tests.support.server import free_port, serving, until
 
+pytestmark = pytest.mark.slow("breaks what a server depends on, for seconds")
+
 CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "git status"}}
 
 

@@ -1,5 +1,7 @@
 """Changes of files in the policies folder, with a real server: the audit, and `GET /status`."""
 
+import pytest
+
 from tests.support.server import serving, until
 
 OFF = "rules: {guardrails/remove-root: off, options/pkill: on}\n"
@@ -21,6 +23,7 @@ def off(http):
     return http.get("/status").json()["guardrails_off"]
 
 
+@pytest.mark.slow("starts three servers, waits for the watch of files")
 def test_a_change_of_the_files_is_audited_once_and_shown_while_a_guardrail_is_off(tmp_path):
     home = tmp_path / "home"
     folder = home / "policies"

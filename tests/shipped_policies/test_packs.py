@@ -236,6 +236,7 @@ def test_a_harmless_neighbour_is_left_alone_with_all_packs_on(line, given):
     assert judged(line, *PACKS, tool=given).effect not in corpus.STOPS
 
 
+@pytest.mark.slow("judges the corpus")
 def test_each_pack_keeps_its_promise_on_ordinary_rows():
     rows = [row for topic in ORDINARY.split() for row in corpus.rows(topic) if row.verdict in ("", "allow")]
     before = [row for row in rows if corpus.judged(shipped(), row, "off").effect not in corpus.STOPS]

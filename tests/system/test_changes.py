@@ -41,6 +41,7 @@ def converges(two):
         until(lambda enabled=enabled: b.get("/mode").json()["enabled"] is enabled)
 
 
+@pytest.mark.slow("starts two servers")
 def test_a_mode_set_on_one_server_holds_on_the_other(two):
     converges(two)
 

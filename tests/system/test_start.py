@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 LEFT_OUT = {
     "alembic": "the schema is up to date at most starts",
     "rich": "for people at terminals",
@@ -27,6 +29,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
+@pytest.mark.slow("starts commands")
 def test_a_start_imports_no_more_than_it_needs():
     found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=True)
     modules = json.loads(found.stdout)

@@ -88,6 +88,7 @@ def test_workers_are_replaced_one_by_one_while_every_call_is_answered(server):
     assert asked
 
 
+@pytest.mark.slow("starts two workers")
 def test_both_workers_see_one_session_and_one_mode(server):
     body = {"scope": "session", "id": "shared", "enabled": True, "level": "strict"}
     with server.client() as http:

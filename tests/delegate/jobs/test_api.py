@@ -172,7 +172,7 @@ def test_a_lease_that_is_over_is_a_409_of_its_own(http, session):
 
 def test_the_status_shows_runners(http, session):
     leased(http, session)
-    (runner,) = http.get("/status").json()["runners"]
+    (runner,) = until(lambda: http.get("/status").json()["runners"])
     assert (runner["id"], runner["workspaces"]) == ("r", ["shop"])
 
 

@@ -42,6 +42,7 @@ def test_a_hook_that_offers_another_protocol_is_decided(ask, offer):
     assert json.loads(body)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+@pytest.mark.slow("starts a server")
 def test_stock_uvicorn_does_not_start_the_application():
     command = [sys.executable, "-m", "uvicorn", "--factory", "baton.main:create_app", "--port", "0"]
     done = subprocess.run(

@@ -20,6 +20,7 @@ def document():
     return json.loads(json.dumps(create_app(Settings()).openapi()))
 
 
+@pytest.mark.slow("make openapi does the same")
 def test_the_committed_document_has_not_drifted(document):
     assert json.loads((OPENAPI / "openapi.json").read_text()) == document, "run `make openapi` and commit it"
 

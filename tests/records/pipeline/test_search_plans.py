@@ -23,6 +23,8 @@ from tests.records.pipeline.test_store import NOON
 from tests.support.cases import listed
 from tests.support.plans import plans
 
+pytestmark = pytest.mark.slow("fills a database")
+
 ROWS = 6_000
 PRIMARY = ("PRIMARY KEY", "decisions_pkey")
 TABLES = {"decisions", "decision_columns", "summed_hours", "day_columns", "summed_days"}

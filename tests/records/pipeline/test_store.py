@@ -172,6 +172,7 @@ async def test_totals_are_kept_with_what_is_stored(database):
     assert await decisions.totals(database, "default", RowScope()) == {"abstain": 1}
 
 
+@pytest.mark.slow("fills a database")
 async def test_a_page_looks_through_a_part_of_the_columns(database, monkeypatch):
     made = [record(at=NOON + timedelta(hours=hour), tool="Read" if hour % 9 == 0 else "Bash") for hour in range(60)]
     await decisions.add(database, made)

@@ -186,6 +186,7 @@ def test_explain_shows_the_expression(build, rule, facts):
     ]
 
 
+@pytest.mark.slow("starts interpreters")
 def test_the_language_is_loaded_only_where_a_rule_uses_it():
     code = (
         "import sys; from baton.rules.policy.load import layered, load; from baton.shared import policy_folders;"
