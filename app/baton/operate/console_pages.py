@@ -3,6 +3,8 @@
 docs/decisions/0037 explains the page's content security policy.
 """
 
+import asyncio
+import gzip
 import secrets
 from functools import cache
 from mimetypes import guess_type
@@ -49,16 +51,21 @@ async def without_slash() -> Response:
 
 
 @router.get("/ui/{path:path}")
-async def page(path: str) -> Response:
-    """Serve a file of the console, or its page for the path."""
+async def page(path: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
+    """Serve a file of the console, compressed for browsers, or its page for the path."""
     found = _files().get(path)
     if found is None:
         if path.startswith(_ASSETS):
             raise NotFound(f"the console has no file `{path[:200]}`; load the page again")
         return _index()
     kind = guess_type(found.name)[0] or "application/octet-stream"
-    age = "public, max-age=31536000, immutable" if path.startswith(_ASSETS) else "no-cache"
-    return FileResponse(found, media_type=kind, headers={"Cache-Control": age, **_ALWAYS})
+    if not path.startswith(_ASSETS):
+        return FileResponse(found, media_type=kind, headers={"Cache-Control": "no-cache", **_ALWAYS})
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding", **_ALWAYS}
+    if "gzip" not in accept_encoding.replace(" ", "").split(","):
+        return FileResponse(found, media_type=kind, headers=headers)
+    packed = await asyncio.to_thread(_compressed, found)
+    return Response(packed, media_type=kind, headers=headers | {"Content-Encoding": "gzip"})
 
 
 def _index() -> Response:
@@ -78,6 +85,11 @@ def _files() -> dict[str, Path]:
         for path in folder.rglob("*")
         if path.is_file() and path.name != "index.html"
     }
+
+
+@cache
+def _compressed(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes(), mtime=0)
 
 
 @cache
