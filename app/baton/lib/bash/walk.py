@@ -196,7 +196,7 @@ class Walk:
             raise UnreadableError(f"over {misreadings.MAX_WORDS} words")
         use = classify.use(self.tables, argv, assigns)
         argv = use.words
-        if use.values:
+        if use.values or (use.entry is not None and use.entry.folders):
             place = self.moved_by_options(use, place)
         listing = self.listing
         index = len(listing.programs)
@@ -222,7 +222,11 @@ class Walk:
             categories=interpreters.categories(use.categories, code)
             if code
             else _categories(use, wraps=wraps, hidden=hidden),
-            input="arguments" if piped else "" if place.input is None else input_of(place.input),
+            input="arguments"
+            if piped or _names_results(argv)
+            else ""
+            if place.input is None
+            else input_of(place.input),
             wraps=wraps or function,
             depth=place.depth,
             guess=listing.guessing,
@@ -269,13 +273,17 @@ class Walk:
             self.held(use, index, place, passes_on=passes_on)
 
     def moved_by_options(self, use: classify.Invocation, place: Position) -> Position:
-        """Return the position of a program with options for its folder: `git -C x`, `env -C x`."""
+        """Return the position of a program with options or variables for its folder: `git -C x`, `GIT_WORK_TREE=x git`."""
         if use.entry is not None and use.entry.mounts:
             self.listing.links.mount(targets.mounts(use, use.entry.mounts), place.folder.base)
-        if not use.folders:
+        folders = list(use.folders)
+        for name in [one[1:] for one in (use.entry.folders if use.entry is not None else ()) if one[0] == "$"]:
+            given = [one.partition("=")[2] for one in use.assigns if one.startswith(f"{name}=")]
+            folders += [Word(one) for one in given or place.values.get(name) if isinstance(one, str)]
+        if not folders:
             return place
         here = place.below(subshell=True)
-        for word in use.folders:
+        for word in folders:
             here.folder.go("cd", [Word("cd"), word])
         return here
 
@@ -1196,6 +1204,11 @@ class Walk:
 def _may_be_written(use: classify.Invocation) -> bool:
     """Return whether a program is a possible file of the line, or runs a default file."""
     return "/" in use.words[0].text if use.entry is None else bool(use.entry.files)
+
+
+def _names_results(argv: list[Word]) -> bool:
+    """Return whether an argument is a variable with another program's output (`find … | while read f; do rm "$f"`)."""
+    return any(word.spans and word.dynamic and "$(" not in word.text and "`" not in word.text for word in argv[1:])
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:

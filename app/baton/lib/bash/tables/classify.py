@@ -407,7 +407,10 @@ def _note_folders(found: Invocation, folders: frozenset[str], seen: int) -> int:
     if seen == len(found.values):
         return seen
     for (option, value), at in zip(found.values[seen:], found.value_places[seen:], strict=True):
-        if option in folders:
+        key, equals, rest = value.partition("=")
+        is_key = bool(equals) and f"{option} {key}" in folders  # `git -c core.worktree=x`
+        if is_key or option in folders:
+            value = rest if is_key else value  # noqa: PLW2901
             word = found.words[at]
             if word.text != value:
                 dynamic, word = word.dynamic, Word(value)

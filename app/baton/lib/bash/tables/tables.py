@@ -415,8 +415,8 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     The range of its writes, `reach`, may depend on flags; the first match decides. `lands`: copies go into the target
     by name, unless a flag of `replaces_target` is given. `moves`: it moves its sources. `names` are options selecting a
     search's results by name. After `own_operands` operands, the rest belongs to the program's command or script.
-    `may_run`: it can run anything at all. `takes_two` are options with two values. `folders` are options for the
-    working folder, `mounts` options showing a folder under another path. `files` are the files run by default, by
+    `may_run`: it can run anything at all. `takes_two` are options with two values. `folders` are options, their keys and
+    variables for the working folder, `mounts` options showing a folder under another path. `files` are the files run by default, by
     language: names in its folder, or options naming another file. `holds` are the other places of commands in its
     arguments. `long_options` are those of the table, sorted: most programs accept them abbreviated. `clusters`: `-ab`
     is `-a -b` and not a long option.
@@ -590,7 +590,8 @@ class _Reader:
             self.problems.append(error.problem)
             return Entry(name)
         holds = self.held((*at, "holds"), raw.holds)
-        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two, raw.folders, raw.mounts)
+        options = [one for one in raw.folders if one[:1] != "$" and " " not in one]
+        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two, options, raw.mounts)
         # `git -C dir commit -C HEAD`: a subcommand may use the same letter for something else.
         folders = (above.folders - frozenset(raw.takes_value)).union(raw.folders)
         takes_value |= frozenset(one.at for one in holds if one.at[0] in "-+" and not one.joined)
@@ -667,7 +668,7 @@ class _Reader:
     def options(self, at: Path, lists: Mapping[str, list[str]]) -> None:
         for key, options in lists.items():
             for index, option in enumerate(options):
-                if not option.startswith(("-", "+")):
+                if not option.startswith(("-", "+", "$") if key == "folders" else ("-", "+")):
                     self.report((*at, key, index), f"`{option}` is not an option: it must start with `-`")
 
     def clause(self, at: Path, raw: RawClause) -> Clause:

@@ -194,6 +194,8 @@ _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:e
 _MAY_WRITE = frozenset({"destructive", "unknown"})
 _EXPANDS = frozenset({"destructive", "vcs-read", "vcs-write"})
 """Categories of programs that may expand a wildcard themselves: git's pathspecs, and `del` of Windows."""
+_SEARCHES_HERE = {"ls": 0, "find": 0, "gfind": 0, "tree": 0, "du": 0, "fd": 1, "fdfind": 1, "rg": 1}
+"""Programs that search the current folder, if they have no more operands than a pattern."""
 _EXPANDERS = frozenset({"7z", "7za", "7zr", "7zz", "compgen", "curl", "duckdb", "rsync", "scp", "sftp"})
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _LITERAL = str.maketrans("*?[{", "\2\2\2\2")  # makes a quoted pattern an ordinary name: `grep '.*'` names no file
@@ -576,6 +578,8 @@ class Context:
             if named:
                 found |= self.places(named, program.folder)
             before = word
+        if len(program.operands) <= _SEARCHES_HERE.get(program.name, -1):
+            found |= self.places(".", program.folder)
         self._arguments[program] = frozenset(found)
         return self._arguments[program]
 
