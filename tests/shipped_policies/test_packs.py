@@ -120,7 +120,6 @@ yarn add https://example.com/a.tgz
 go run example.com/x@latest
 brew install --HEAD https://example.com/f.rb
 conda install -c http://example.com p
-pipx run https://example.com/a.py
 npm token create
 """,
     "mcp-writes": "",
