@@ -130,8 +130,6 @@ RISKY_TOOLS = [
     ("secrets", "Read", {"file_path": "/home/ann/.ssh/id_rsa"}),
     ("secrets", "Write", {"file_path": "a.py", "content": "KEY = 'AKIAQ3EGRIXU7LZPYNTV'"}),
     ("exfiltration", "WebFetch", {"url": "http://169.254.169.254/latest/meta-data/", "prompt": "x"}),
-    ("mcp-writes", "mcp__github__delete_repo", {"repo": "a/b"}),
-    ("mcp-writes", "mcp__github__deleteRepository", {"repo": "a/b"}),
     ("mcp-writes", "mcp__linear__create_issue", {"title": "x"}),
 ]
 NEIGHBOURS = r"""

@@ -27,7 +27,10 @@ _ARGUMENTS = (
 )  # fmt: skip
 """Keys of arguments, in the order of joining."""
 _OF_LINES = _LINES | _PROGRAMS | frozenset(_ARGUMENTS) | {"input", "script", "code"}
-_SCRIPTS = frozenset({"script", "code", "sourcecode", "newsource", "snippet", "program"})
+_SCRIPTS = frozenset({
+    "script", "code", "sourcecode", "newsource", "cellsource", "scriptcontent", "scripttext",
+    "codecontent", "codesnippet", "snippet", "program",
+})  # fmt: skip
 _LANGUAGES = ("language", "lang", "kernel", "runtime", "interpreter", "type")
 _STDIN = ("stdin", "stdindata", "stdintext", "standardinput")
 _ENVIRONMENT = ("env", "environment", "environ", "envvars", "environmentvariables")
@@ -46,6 +49,8 @@ _RUNNERS = {
     **dict.fromkeys(("ruby", "rb"), "ruby"),
     "php": "php",
     **dict.fromkeys(("perl", "pl"), "perl"),
+    **dict.fromkeys(("applescript", "osascript"), "osascript"),
+    "r": "Rscript",
     **dict.fromkeys(("powershell", "pwsh", "ps", "ps1"), "pwsh"),
     **dict.fromkeys(("bash", "sh", "shell", "zsh", "terminal", "console"), ""),
 }  # the program for code of a language; "" for shells
@@ -64,6 +69,7 @@ SHELL_KEYS = frozenset({
 })  # fmt: skip
 """Keys of a shell's usual calls: besides its line, none of them adds to it."""
 _INTERPRETERS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "powershell", "pwsh", "true", "false"})
+_JAVASCRIPT = re.compile(r"\b(?:const|let|var)\s|\brequire\s*\(|\bprocess\.|=>|\bfunction\b")
 _JSON = re.compile(r'\s*[\[{]\s*"')
 _LONGEST = 70_000
 """Maximum characters of joined commands. A shell line of this length is not read, so it is asked about."""
@@ -229,12 +235,19 @@ def _script(words: tuple[str, ...], holder: Mapping[str, Any], name: str, text: 
     if runner is None and (name == "script" or is_shell):
         runner = ""
     if runner is None and (name == "newsource" or not _RUNS_CODE.isdisjoint(words)):
-        runner = "python3"
+        read = _code("python3", text)
+        # An unnamed language is read as both, as a comment may have the other's words.
+        return f"{read}\n{_code('node', text)}" if _JAVASCRIPT.search(text) else read
     if runner is None:
         return ""
     # The text is a shell line itself.
     if runner == "":
         return text
+    return _code(runner, text)
+
+
+def _code(runner: str, text: str) -> str:
+    """Return a line that gives code to the program of its language."""
     escapes, code = _notebook_lines(text) if runner == "python3" else ([], text)
     return "\n".join(
         (*escapes, _given(f"{runner} -", code) if runner != "pwsh" else shlex.join((runner, "-Command", code)))

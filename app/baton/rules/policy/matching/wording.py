@@ -24,12 +24,13 @@ def slots(template: str) -> list[str]:
 
 
 def fill(template: str, found: Mapping[str, str]) -> str:
-    """Fill in the placeholders of a rule's text; a missing one becomes `…`."""
+    """Fill in the placeholders of a rule's text; a missing one becomes `…`, a missing command the tool's name."""
     if "{" not in template:
         return template
     parts = list(_parts(template))
     for at in range(1, len(parts), 2):
-        parts[at] = visible(found.get(parts[at], "…"))
+        missing = found.get("tool", "…") if parts[at] == "command" else "…"
+        parts[at] = visible(found.get(parts[at], missing))
     return "".join(parts)
 
 
