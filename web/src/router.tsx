@@ -1,4 +1,4 @@
-import { createRouter } from "@tanstack/react-router";
+import { createRoute, createRouter } from "@tanstack/react-router";
 import { auditRoute } from "./screens/audit/routes";
 import { decisionsRoute } from "./screens/decisions/routes";
 import { delegationRoute, delegationsRoute, newDelegationRoute } from "./screens/delegations/routes";
@@ -14,7 +14,10 @@ import { insightRoute } from "./screens/insight/routes";
 import { rosterRoute, routingRoute } from "./screens/routing/routes";
 import { accountRoute, signInRoute } from "./screens/sign_in/routes";
 import { questionRoute, waitingRoute } from "./screens/waiting/routes";
+import { NoScreen } from "./shell/NoScreen";
 import { root, shell } from "./shell/root";
+
+const noScreenRoute = createRoute({ getParentRoute: () => shell, path: "$", component: NoScreen });
 
 const inTheFrame = shell.addChildren([
   nowRoute,
@@ -38,6 +41,7 @@ const inTheFrame = shell.addChildren([
   peopleRoute,
   auditRoute,
   healthRoute,
+  noScreenRoute,
 ]);
 
 export const router = createRouter({

@@ -22,7 +22,9 @@ export const DecisionRow = memo(function DecisionRow({ one, open }: { one: Decis
       <span className="muted mono">{when(one.at)}</span>
       <Effect effect={effectOf(one)} />
       <span className="wide cut">{one.user}</span>
-      <span className="wide cut muted">{deciding(one)}</span>
+      <span className="wide cut muted" title={deciding(one)}>
+        {deciding(one)}
+      </span>
       <span className="cut mono">
         <span className="muted">{one.tool ?? one.event}</span> {subject(one)}
       </span>

@@ -86,8 +86,12 @@ function Change({ one }: { one: AuditEntry }) {
         </span>
         <b>{one.actor || "—"}</b>
         <span className="mono">{one.action}</span>
-        <span className="cut">{one.object}</span>
-        <span className="cut muted">{one.reason}</span>
+        <span className="cut" title={one.object}>
+          {one.object}
+        </span>
+        <span className="cut muted" title={one.reason}>
+          {one.reason}
+        </span>
       </summary>
       <dl className="facts" style={{ padding: "4px 16px 16px" }}>
         <dt className="muted">Object</dt>

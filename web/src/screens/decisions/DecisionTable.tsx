@@ -29,7 +29,7 @@ export function DecisionTable({ items, open }: { items: Decision[]; open: (id: s
       { id: "rule", header: "Rule", cell: ({ row: { original: one } }) => deciding(one) },
       { id: "user", header: "User", cell: ({ row: { original: one } }) => one.user },
       { id: "client", header: "Client", cell: ({ row: { original: one } }) => one.client },
-      { id: "project", header: "Project", cell: ({ row: { original: one } }) => one.project },
+      { id: "project", header: "Project", cell: ({ row: { original: one } }) => <span title={one.project ?? ""}>{one.project}</span> },
       { id: "ms", header: "ms", cell: ({ row: { original: one } }) => one.elapsed_ms.toFixed(1) },
     ],
     [open],
