@@ -154,6 +154,8 @@ def _expected(before):
         del row["agents"], row["features"]
     for row in after["decisions"]:
         row["repeats"] = 0
+    for row in after["summed_hours"]:
+        row["valid"] = False
     settings = after["organisation_settings"]
     after["organisation_settings"] = [one for one in settings if one["key"] == "retention"]
     for (name, column), new in NEW_NAMES.items():

@@ -70,12 +70,13 @@ async def _remove_decisions(database: Database, organisation: str, wanted: Colum
     found = select(DECISIONS.c.id).where(ours, wanted).order_by(DECISIONS.c.id).limit(LARGEST_BATCH)
     gone = delete(DECISIONS).where(ours, DECISIONS.c.id.in_(found))
     # The deleted rows, not the found ones: another process may delete the same rows, which count only once.
-    counted_by = [DECISIONS.c[name] for name in ("id", "event", *_COUNTED_BY)]
+    counted_by = [DECISIONS.c[name] for name in ("id", "event", "repeats", *_COUNTED_BY)]
     async with database.transaction() as connection:
         rows = (await connection.execute(gone.returning(*counted_by))).all()
-        counted = Counter(
-            tuple(getattr(row, name) for name in _COUNTED_BY) for row in rows if row.event == "PreToolUse"
-        )
+        counted: Counter[tuple[str, ...]] = Counter()
+        for row in rows:
+            if row.event == "PreToolUse":
+                counted[tuple(getattr(row, name) for name in _COUNTED_BY)] += row.repeats + 1
         for key, count in sorted(counted.items()):
             these = [_totals.c[name] == value for name, value in zip(_COUNTED_BY, key, strict=True)]
             await connection.execute(update(_totals).where(*these).values(decisions=_totals.c.decisions - count))

@@ -31,6 +31,8 @@ _CHANGED = (
     "DELETE FROM organisation_settings WHERE key IN ('context-sources', 'enrichment-handlers')",
     "DROP TABLE decision_rules",
     "ALTER TABLE decisions ADD COLUMN repeats INTEGER DEFAULT '0' NOT NULL",
+    # Written again with the new column.
+    "UPDATE summed_hours SET valid = false",
 )
 _KEPT_INDEXES = frozenset({"ix_decisions_user", "ix_decisions_session", "ix_decisions_team"})
 

@@ -226,8 +226,8 @@ async def agents(
     query = select(
         _d.c.agent_id,
         _d.c.agent_type,
-        func.count().label("calls"),
-        _count(_d.c.decision == "block").label("blocked"),
+        _total(_d.c.repeats + 1).label("calls"),
+        _total(case((_d.c.decision == "block", _d.c.repeats + 1), else_=0)).label("blocked"),
         func.min(_d.c.id).label("first"),
         func.max(_d.c.id).label("last"),
     ).where(_d.c.agent_id != "", _d.c.event == "PreToolUse")

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 from sqlalchemy import select, update
 
@@ -23,6 +24,7 @@ from baton.records.review.delegation_share.groups import After, GroupFilter
 from baton.records.tables import DECISIONS
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.verdict import RuleHit
+from baton.sessions import activity
 from tests.support.cases import listed
 from tests.support.records import record
 
@@ -101,6 +103,31 @@ async def answers(database, names=PERIODS):
 
 def differences(before, after):
     return listed({name: f"{one}\n{after[name]}" for name, one in before.items() if after[name] != one})
+
+
+async def test_further_refusals_by_the_rate_limit_are_counted_everywhere_until_they_are_removed(database):
+    refused = record(at=NOON, session_id="s", agent_id="a", effect="deny", decision="block", rules=HITS[:1])
+    again = msgspec.structs.replace(refused, repeats=19)
+    for stored in (refused, again, again, record(at=NOON + HOUR / 6, session_id="s", agent_id="a", effect="allow")):
+        await decisions.add(database, [stored])
+    period = {"since": NOON, "until": LATER}
+    for _with_columns in (False, True):
+        assert await decisions.totals(database, "default", ALL) == {"allow": 1, "deny": 20}
+        for by in ("minute", "hour", "day"):
+            _, rows = await decision_counts_store.counts(database, "default", Filters(**period), by, "effect")
+            assert sorted((row.group, row.count) for row in rows) == [("allow", 1), ("deny", 20)], by
+        hits = await rule_hits_store.hits(database, "default", ALL, TimeRange(**period))
+        assert ([one.count for one in hits.hits], hits.calls) == ([20], 21)
+        (group,) = await delegation_share_store.find(
+            database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=["Task"]
+        )
+        assert (group.calls, group.blocked, group.delegated) == (21, 20, 1)
+        async with database.transaction() as connection:
+            (agent,), _ = await activity.agents(connection, "default", ALL, ("s", "ann"))
+        assert (agent.calls, agent.blocked) == (21, 20)
+        await summed(database)
+    assert await retention_store.purge_decisions(database, "default", NOON + HOUR / 12) == 1
+    assert await decisions.totals(database, "default", ALL) == {"allow": 1}
 
 
 @pytest.mark.matrix(3)

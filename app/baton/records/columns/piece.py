@@ -96,10 +96,14 @@ class Piece:
         return np.fromiter(map(meets, column.values), np.bool_, len(column.values))[column.codes]
 
     def counts(self, name: str, mask: Mask) -> dict[Any, int]:
-        """Return the number of decisions of a mask by value of a column, without values of no decision."""
+        """Return the number of calls of a mask by value of a column, without values of no call."""
         column = self._columns[name]
-        counts = np.bincount(column.codes[mask], minlength=len(column.values)).tolist()
+        counts = np.bincount(column.codes[mask], self.calls()[mask], len(column.values)).astype(np.int64).tolist()
         return {value: count for value, count in zip(column.values, counts, strict=True) if count}
+
+    def calls(self) -> NDArray[np.int64]:
+        """Return how many calls each decision counts for: more than one if the rate limit refused further ones."""
+        return self.numbers("repeats") + 1
 
     def numbers(self, name: str) -> NDArray[np.int64]:
         """Return the values of an integer column."""
@@ -186,20 +190,19 @@ class Groups(NamedTuple):
         return last
 
     def sums(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum rows of numbers by group. They cover all decisions of the piece."""
+        """Sum rows of numbers by group. Each row has a number for each decision of the piece."""
         sums: NDArray[np.int64] = np.add.reduceat(numbers[:, self.places], self.starts, axis=1)
         return sums
 
-    def tallies(self, masks: Sequence[Mask]) -> NDArray[np.int64]:
-        """Return how many decisions of each group are in each mask: one row per group, one column per mask."""
+    def tallies(self, masks: Sequence[Mask], calls: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many calls of each group are in each mask: one row per group, one column per mask."""
         of = np.empty(self.places.max() + 1, np.intp)
         of[self.places] = np.repeat(np.arange(len(self.starts)), self.counts)
         # By places: a decision outside of the groups has no group.
         within = np.zeros(len(masks[0]), np.bool_)
         within[self.places] = True
-        return np.array(
-            [np.bincount(of[np.flatnonzero(mask & within)], minlength=len(self.starts)) for mask in masks]
-        ).T
+        chosen = [np.flatnonzero(mask & within) for mask in masks]
+        return np.array([np.bincount(of[one], calls[one], len(self.starts)) for one in chosen]).astype(np.int64).T
 
 
 def grouped(piece: Piece, names: Sequence[str], mask: Mask) -> Groups:

@@ -19,7 +19,7 @@ from baton.records.tables import DECISIONS
 NAMES = (
     "user", "team", "project", "session_id", "agent_id", "agent_type", "client", "event", "tool", "effect", "decision",
     "outcome", "revision", "overridden", "rules", "model_injected", "elapsed_us", "degraded", "routed_by", "role",
-    "model_used", "started_agent", "input_tokens", "cached_tokens", "output_tokens",
+    "model_used", "started_agent", "input_tokens", "cached_tokens", "output_tokens", "repeats",
 )  # fmt: skip
 """The columns that are kept. `rules` and `degraded` are JSON texts, `elapsed_us` is rounded down (`times.rounded_us`)."""
 _TEXTS = frozenset({"rules", "degraded"})

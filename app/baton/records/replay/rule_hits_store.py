@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+import numpy as np
 from sqlalchemy import Select, func, literal_column, select
 
 from baton.kernel.base.sql import Database
@@ -59,13 +60,14 @@ async def hits(database: Database, organisation: str, scope: RowScope, period: T
 
     def work(piece: Piece) -> None:
         nonlocal calls
-        calls += int(met(piece, every).sum())
+        calls += int(piece.calls()[met(piece, every)].sum())
         mask = met(piece, conditions)
         if not mask.any():
             return
         groups = grouped(piece, ("rules", "user"), mask)
         newest = piece.ids()[groups.last()].tolist()
-        for (rules, user), count, key in zip(groups.keys, groups.counts.tolist(), newest, strict=True):
+        of_groups = groups.sums(piece.calls()[np.newaxis])[0].tolist()
+        for (rules, user), count, key in zip(groups.keys, of_groups, newest, strict=True):
             stopped_by = {pack_of(one.id) for one in hits_in(rules) if one.effect in STOPS} - {""}
             packs.update(dict.fromkeys(stopped_by, count))
             for hit in {(one.id, one.effect) for one in hits_in(rules)}:
@@ -75,7 +77,7 @@ async def hits(database: Database, organisation: str, scope: RowScope, period: T
 
     read = columns.Period(period.since, period.until)
     async with database.transaction() as connection:
-        await columns.read(connection, organisation, {"id", "rules", "user", "team", "event"}, read, work)
+        await columns.read(connection, organisation, {"id", "rules", "user", "team", "event", "repeats"}, read, work)
     found = [
         EffectHits(rule=rule, effect=effect, count=count, last=moment_of(str(UUID(bytes=last[rule, effect]))))
         for (rule, effect), count in sorted(counts.items())

@@ -30,7 +30,7 @@ class CountsModel(BaseModel):
     """Counts by time and group.
 
     `groups` are the 20 most frequent ones, the most frequent first; all other decisions are counted in `others`. By
-    `rule`, a decision counts once for each matched rule.
+    `rule`, a decision counts once for each matched rule. A refusal by the rate limit counts with its `repeats`.
     """
 
     by: Bucket

@@ -35,7 +35,7 @@ async def counts(
 ) -> tuple[list[str], list[CountRow]]:
     """Return the names of the most frequent groups, the most frequent first, and the counts by bucket and group."""
     conditions = conditions_of(wanted)
-    names = {"rules" if group == "rule" else group, *conditions}
+    names = {"repeats", "rules" if group == "rule" else group, *conditions}
     if by == "minute":
         names.add("id")
     if wanted.scope.user:

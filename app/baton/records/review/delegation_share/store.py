@@ -23,7 +23,7 @@ _KEYS: dict[By, tuple[str, ...]] = {"session": ("session_id", "user"), "user": (
 _LAST = ("project", "client", "team")
 """Further fields of a session, taken from its newest call."""
 _EQUAL = ("user", "team", "project", "session_id", "client")
-_COUNTED = ("event", "effect", "outcome", "tool", "agent_id", "overridden", "rules", "model_injected")
+_COUNTED = ("event", "effect", "outcome", "tool", "agent_id", "overridden", "rules", "model_injected", "repeats")
 """The columns that the counts of a group are made of."""
 _MODELS = sorted(MODELS)
 _COUNTS = (
@@ -122,7 +122,7 @@ class _Groups:
             more = np.zeros(len(self._rows), _ROW)
             more["first_hour"], more["last_hour"] = _NO_HOUR, -1
             self._sums = np.concatenate((self._sums, more))
-        self._sums["counts"][rows] += groups.tallies(self._measures(piece))
+        self._sums["counts"][rows] += groups.tallies(self._measures(piece), piece.calls())
         # Pieces come in any order.
         earlier = piece.hour < self._sums["first_hour"][rows]
         self._sums["first_hour"][rows[earlier]] = piece.hour
