@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from baton.delegate.core.stores.tables import JOBS, RunnerRow
+from baton.delegate.core.stores.tables import JOBS, RUNNERS
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.mcp.client import standing
@@ -117,7 +117,7 @@ async def test_what_was_said_during_a_cut_arrives_in_order_and_the_job_completes
             heard = datetime.now(UTC) - timedelta(seconds=75)  # the lease is a minute: it is let run out at once
             async with database.transaction() as connection:
                 await connection.execute(update(JOBS).values(lease_until=heard + timedelta(seconds=60)))
-                await connection.execute(update(RunnerRow.__table__).values(last_seen=heard))
+                await connection.execute(update(RUNNERS).values(last_seen=heard))
             away = await person.sees(job_id, lambda job: job.get("disconnected_since"))
             assert away["state"] == "running"
             assert standing(away) == f"disconnected since {away['disconnected_since']}"

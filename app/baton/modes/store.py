@@ -3,45 +3,22 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
-from sqlalchemy import Table, delete, false, select
+from sqlalchemy import Index, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.sql import LARGEST_BATCH, Database, insert_into, row_of, table_of
 from baton.kernel.base.storable import storable
 from baton.rules.call.modes import ModeSetting
 
 Key = tuple[str, str, str]
 
 
-class ModeSettingRow(SQLModel, table=True):
-    """One setting at one scope, as `rules.call.modes.ModeSetting` describes it; `key` is a digest of its own key."""
-
-    __tablename__ = "mode_settings"
-    __table__: ClassVar[Table]
-
-    key: str = Field(primary_key=True)
-    organisation: str = Field(index=True)
-    scope: str
-    id: str
-    user: str
-    project: str
-    enabled: bool
-    level: str
-    locked: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
-    reason: str
-    expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    activated_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    auto_activated: bool
-    delegated: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
-    set_by: str
-    set_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-
-
-_modes = ModeSettingRow.__table__
+MODES = table_of("mode_settings", ModeSetting, Index("ix_mode_settings_organisation", "organisation"), keys=("key",))
+"""One row per setting; `key` is a digest of its own key."""
+_modes = MODES
 
 
 async def load_all(database: Database, organisation: str, now: datetime) -> list[ModeSetting]:

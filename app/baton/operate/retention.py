@@ -29,17 +29,17 @@ from baton.kernel.http.paging import IfMatch, check_if_match, etag
 from baton.machines.installed_hooks import InstalledHooksRow
 from baton.machines.session_projects import ClientRow
 from baton.modes.freezes import FreezeRow
-from baton.modes.store import ModeSettingRow
+from baton.modes.store import MODES
 from baton.people.approvals import APPROVALS
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require
-from baton.policies.stores.unlocks import PolicyUnlockRow
+from baton.policies.stores.unlocks import UNLOCKS
 from baton.records.analytics.hook_failures import purge as purge_hook_failures
 from baton.records.columns.hours import DAY_HOURS, marks_of_stale
 from baton.records.columns.tables import COLUMNS
 from baton.records.columns.writer import forget_days
-from baton.records.review.wrong_blocks.service import WrongBlockRow
+from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, DecisionTotalRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.rules.call.call import Principal
@@ -107,13 +107,13 @@ def _by_age(table: Table, column: str) -> Callable[[Database, str, datetime], Aw
 
 
 purge_route_feedback = _by_age(RouteFeedbackRow.__table__, "at")
-purge_reports = _by_age(WrongBlockRow.__table__, "at")
+purge_reports = _by_age(WRONG_BLOCKS, "at")
 purge_audit = _by_age(AuditRow.__table__, "at")
 purge_clients = _by_age(ClientRow.__table__, "last_seen")
 purge_installed_hooks = _by_age(InstalledHooksRow.__table__, "installed_at")
 purge_exceptions = _by_age(ExceptionRow.__table__, "expires_at")
-purge_unlocks = _by_age(PolicyUnlockRow.__table__, "until")
-purge_modes = _by_age(ModeSettingRow.__table__, "expires_at")
+purge_unlocks = _by_age(UNLOCKS, "until")
+purge_modes = _by_age(MODES, "expires_at")
 purge_approvals = _by_age(APPROVALS, "expires_at")
 purge_freezes = _by_age(FreezeRow.__table__, "expires_at")
 

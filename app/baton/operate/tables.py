@@ -5,7 +5,7 @@ from sqlalchemy import Table
 from baton.context.codemap.store import CodeMapFileRow, CodeMapRow
 from baton.context.patterns.store import PatternRow
 from baton.delegate.core.stores import tables
-from baton.events.webhooks.service import WebhookRow
+from baton.events.webhooks.service import WEBHOOKS_TABLE
 from baton.kernel.changes.announce import LeadershipRow
 from baton.kernel.changes.audit_store import AuditRow
 from baton.kernel.changes.numbers import ChangedObjectRow, ChangeRow
@@ -13,17 +13,17 @@ from baton.kernel.changes.write import OrganisationSettingRow
 from baton.machines.installed_hooks import InstalledHooksRow
 from baton.machines.session_projects import ClientRow
 from baton.modes.freezes import FreezeRow
-from baton.modes.store import ModeSettingRow
+from baton.modes.store import MODES
 from baton.people.approvals import APPROVALS
 from baton.people.browser_sessions.store import BrowserSessionRow
 from baton.people.stores.tokens import TokenRow
 from baton.people.stores.users import AliasRow, ProjectRow, TeamRow, UserRow
 from baton.policies.stores.layers import PolicyLayerRow
 from baton.policies.stores.revisions import PolicyRevisionRow
-from baton.policies.stores.unlocks import PolicyUnlockRow
+from baton.policies.stores.unlocks import UNLOCKS
 from baton.records.analytics.hook_failures import HookFailureRow
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
-from baton.records.review.wrong_blocks.service import WrongBlockRow
+from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, DecisionTotalRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.route.rosters.store import RoutingRosterRow
@@ -33,6 +33,11 @@ from baton.spawn.graphs.store import GraphTaskRow, GraphViolationRow, TaskGraphR
 ALL: tuple[Table, ...] = (
     APPROVALS,
     tables.JOBS,
+    tables.RUNNERS,
+    WEBHOOKS_TABLE,
+    WRONG_BLOCKS,
+    UNLOCKS,
+    MODES,
     COLUMNS,
     DECISIONS,
     DAY_COLUMNS,
@@ -57,24 +62,19 @@ ALL: tuple[Table, ...] = (
             InstalledHooksRow,
             tables.JobEventRow,
             LeadershipRow,
-            ModeSettingRow,
             OrganisationSettingRow,
             ExceptionRow,
             PatternRow,
             PolicyLayerRow,
             PolicyRevisionRow,
-            PolicyUnlockRow,
             ProjectRow,
-            WrongBlockRow,
             RouteFeedbackRow,
             RoutingRosterRow,
             tables.RunnerCommandRow,
-            tables.RunnerRow,
             tables.SessionDelegationRow,
             TaskGraphRow,
             TeamRow,
             TokenRow,
-            WebhookRow,
             UserRow,
         )
     ),

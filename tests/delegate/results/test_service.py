@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from baton.delegate.core.stores.tables import JobEventRow, RunnerCommandRow, RunnerRow
+from baton.delegate.core.stores.tables import RUNNERS, JobEventRow, RunnerCommandRow
 from baton.delegate.results.service import ResultOutcome
 from baton.kernel.base.errors import Conflict, Forbidden, NotFound, RunnerAway
 from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, running
@@ -104,7 +104,7 @@ async def test_a_runner_that_is_away_is_asked_nothing(world, known):
     async with world.database.transaction() as connection:
         seen = datetime.now(UTC) - timedelta(seconds=75)
         row = {"last_seen": seen} if known else {"id": "another"}
-        await connection.execute(update(RunnerRow.__table__).values(row))
+        await connection.execute(update(RUNNERS).values(row))
     with pytest.raises(RunnerAway, match="last seen at" if known else "not known any more"):
         await world.results.ask(ADA, job.id, "apply", {}, 0)
     assert await world.results.list_actions(ADA, job.id) == []

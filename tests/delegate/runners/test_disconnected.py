@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from baton.delegate.core.stores.tables import RunnerRow
+from baton.delegate.core.stores.tables import RUNNERS
 from baton.kernel.base.errors import LeaseLost
 from tests.support.delegating import ADA, Runner, chunks, report, running, told
 
@@ -17,7 +17,7 @@ async def silence(world, job, ago=AGO):
     heard = datetime.now(UTC) - ago
     await world.change(job, lease_until=heard + timedelta(seconds=60))
     async with world.database.transaction() as connection:
-        await connection.execute(update(RunnerRow.__table__).values(last_seen=heard))
+        await connection.execute(update(RUNNERS).values(last_seen=heard))
     await world.sweeper.sweep()
     return heard
 

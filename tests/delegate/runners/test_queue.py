@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.delegate.core.stores.tables import RunnerRow
+from baton.delegate.core.stores.tables import RUNNERS
 from baton.kernel.base.errors import Invalid
 from baton.rules.call.call import Principal
 from tests.support.delegating import ADA, BEA, BOB, Runner, World
@@ -21,7 +21,7 @@ async def waiting(world, job):
 
 async def away(world, runner, **ago):
     """Let a runner be heard of last so long ago."""
-    table = RunnerRow.__table__
+    table = RUNNERS
     async with world.database.transaction() as connection:
         seen = datetime.now(UTC) - timedelta(**ago)
         await connection.execute(table.update().where(table.c.id == runner.name).values(last_seen=seen))

@@ -15,7 +15,7 @@ from baton.records.replay import rule_hits_store
 from baton.records.replay.api import ReplayBody
 from baton.records.replay.period import TimeRange
 from baton.records.replay.service import Replay, Summary
-from baton.records.review.wrong_blocks.service import WrongBlockRow
+from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
 from tests.support.records import record
@@ -74,7 +74,7 @@ async def test_reports_are_counted_by_rule_within_the_period_and_the_scope(datab
         wrong_block(6, "a/b", organisation="another"),
     ]
     async with database.transaction() as connection:
-        await connection.execute(insert(WrongBlockRow.__table__), rows)
+        await connection.execute(insert(WRONG_BLOCKS), rows)
     period = TimeRange(since=NOON, until=NOON + DAY)
     assert await rule_hits_store.reports(database, "default", RowScope(), period) == {"a/b": 2, "a/c": 1}
     assert await rule_hits_store.reports(database, "default", RowScope(user="bob"), period) == {"a/b": 1}

@@ -55,11 +55,7 @@ COMMANDS = [
     ("execute_code", {"language": "javascript", "code": "END"}, "node - <<'END_'\nEND\nEND_"),
     ("mcp__x__run", {"language": "bash", "code": "rm x"}, "rm x"),
     ("NotebookEdit", {"new_source": "!rm x\nprint(1)", "cell_type": "code"}, "rm x\npython3 - <<'END'\nprint(1)\nEND"),
-    (
-        "REPL",
-        {"code": "require('fs')"},
-        "python3 - <<'END'\nrequire('fs')\nEND\nnode - <<'END'\nrequire('fs')\nEND",
-    ),
+    ("REPL", {"code": "require('fs')"}, "python3 - <<'END'\nrequire('fs')\nEND\nnode - <<'END'\nrequire('fs')\nEND"),
     ("mcp__jupyter__insert_execute_code_cell", {"cell_source": "!rm x"}, "rm x\npython3 - <<'END'\n\nEND"),
     ("mcp__mac__execute_script", {"script_content": "x", "language": "applescript"}, "osascript - <<'END'\nx\nEND"),
     ("NotebookEdit", {"new_source": "# Title", "cell_type": "markdown"}, None),

@@ -42,7 +42,7 @@ async def purge_jobs(database: Database, organisation: str, before: datetime) ->
 
 
 async def _purge_idle(connection: AsyncConnection, organisation: str, before: datetime) -> None:
-    runners = tables.RunnerRow.__table__
+    runners = tables.RUNNERS
     await connection.execute(
         delete(runners).where(runners.c.organisation == organisation, runners.c.last_seen < before)
     )

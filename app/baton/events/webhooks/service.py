@@ -5,12 +5,10 @@ import logging
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import JSON, Column, Table, delete, insert, select
+from sqlalchemy import Index, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
 from baton.events.reading import topic_named
@@ -18,7 +16,7 @@ from baton.events.sinks.runner import SinkCounts, sink_counts
 from baton.events.sinks.sinks import WEBHOOKS
 from baton.events.sinks.webhook import SECRET_PREFIX, Webhook
 from baton.kernel.base.errors import Conflict, Invalid, NotFound
-from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.sql import Database, row_of, table_of
 from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
@@ -47,23 +45,8 @@ KIND = "event_webhooks"
 """The kind of change that makes every server read the webhooks anew."""
 
 
-class WebhookRow(SQLModel, table=True):
-    """One webhook of an organisation."""
-
-    __tablename__ = "event_webhooks"
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    organisation: str = Field(index=True)
-    url: str
-    topics: list[str] = Field(sa_column=Column(JSON, nullable=False))
-    secret: str
-    description: str
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    created_by: str
-
-
-_webhooks = WebhookRow.__table__
+WEBHOOKS_TABLE = table_of("event_webhooks", RegisteredWebhook, Index("ix_event_webhooks_organisation", "organisation"))
+_webhooks = WEBHOOKS_TABLE
 
 
 async def load(database: Database, organisation: str) -> list[RegisteredWebhook]:
@@ -80,12 +63,7 @@ async def load(database: Database, organisation: str) -> list[RegisteredWebhook]
 
 async def add(connection: AsyncConnection, organisation: str, webhook: RegisteredWebhook) -> None:
     """Store a webhook."""
-    values = msgspec.structs.asdict(webhook) | {
-        "topics": list(webhook.topics),
-        "description": storable(webhook.description),
-        "organisation": organisation,
-    }
-    await connection.execute(insert(_webhooks).values(**values))
+    await connection.execute(insert(_webhooks).values(row_of(webhook) | {"organisation": organisation}))
 
 
 async def remove(connection: AsyncConnection, organisation: str, webhook_id: str) -> bool:

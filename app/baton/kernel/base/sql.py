@@ -1,6 +1,6 @@
 """SQL access: one engine for SQLite or Postgres, and one error for their failures."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlmodel import SQLModel
 
 from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget, said
 from baton.kernel.base.errors import StoreUnavailable, TooLongToFind
@@ -93,18 +95,29 @@ _COLUMN_TYPES: dict[Any, TypeEngine[Any]] = {
 }  # column types by field type; a Literal is a string. All other fields are JSON.
 
 
-def columns_of(struct: type[msgspec.Struct]) -> Iterator[Column[Any]]:
-    """Yield one column per field of a struct. The field `id` is the primary key."""
+def table_of(name: str, struct: type[msgspec.Struct], *more: SchemaItem, keys: Sequence[str] = ("id",)) -> Table:
+    """Return a table with a column per field of a struct, and of `organisation` and the primary key besides."""
+    columns = {one.name: one for one in columns_of(struct, keys)}
+    for lacks in ("organisation", *keys):
+        if lacks not in columns:
+            columns[lacks] = _named(lacks, Column(String(), primary_key=lacks in keys, nullable=False))
+    return Table(name, SQLModel.metadata, *columns.values(), *more)
+
+
+def columns_of(struct: type[msgspec.Struct], keys: Sequence[str] = ("id",)) -> Iterator[Column[Any]]:
+    """Yield one column per field of a struct. `keys` are the primary key."""
     for field in msgspec.structs.fields(struct):
         kind, nullable = field.type, isinstance(field.type, UnionType)
         if nullable:
             (kind,) = (one for one in get_args(kind) if one is not NoneType)
         column_type = _COLUMN_TYPES.get(str if get_origin(kind) is Literal else kind, JSON(none_as_null=True))
-        column: Column[Any] = Column(column_type, primary_key=field.name == "id", nullable=nullable)
-        # Set the name afterwards, like SQLModel: `Column` converts a name to a subclass of `str`, and msgspec does not
-        # accept that as a field name in rows.
-        column.name = column.key = field.name
-        yield column
+        yield _named(field.name, Column(column_type, primary_key=field.name in keys, nullable=nullable))
+
+
+def _named(name: str, column: Column[Any]) -> Column[Any]:
+    """Name a column as SQLModel does: `Column` makes a subclass of `str`, which msgspec refuses as a field of a row."""
+    column.name = column.key = name
+    return column
 
 
 def row_of(struct: msgspec.Struct, masked: tuple[str, ...] = ()) -> dict[str, Any]:

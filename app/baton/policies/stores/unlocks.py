@@ -1,40 +1,17 @@
 """The table of unlocks (locked rules freed temporarily by an admin)."""
 
 from datetime import datetime
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import Index, Table, delete, insert, select
+from sqlalchemy import Index, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, row_of
+from baton.kernel.base.sql import Database, row_of, table_of
 from baton.rules.policy.rules.files import Unlock
 
 
-class PolicyUnlockRow(SQLModel, table=True):
-    """One unlocked rule or pattern. `team` and `user` are "" for everybody."""
-
-    __tablename__ = "policy_unlocks"
-    __table_args__ = (Index("ix_policy_unlocks_organisation", "organisation", "until"),)
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    organisation: str
-    rule: str
-    team: str
-    user: str
-    reason: str
-    created_by: str
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    until: datetime = Field(sa_type=UTCDateTime)
-
-
-_unlocks = PolicyUnlockRow.__table__
-
-
 class StoredUnlock(msgspec.Struct, frozen=True, kw_only=True):
-    """Temporarily unlocked rules (an id or a glob) of a team, a user or everybody."""
+    """Temporarily unlocked rules (an id or a glob) of a team or a user; both are "" for everybody."""
 
     id: str
     rule: str
@@ -58,6 +35,10 @@ class StoredUnlock(msgspec.Struct, frozen=True, kw_only=True):
         """Convert it for the rule engine, with a note for explanations."""
         until = self.until.isoformat(timespec="minutes")
         return Unlock(pattern=self.rule, note=f"by {self.created_by} until {until}: {self.reason}")
+
+
+UNLOCKS = table_of("policy_unlocks", StoredUnlock, Index("ix_policy_unlocks_organisation", "organisation", "until"))
+_unlocks = UNLOCKS
 
 
 async def load(database: Database, organisation: str, now: datetime) -> list[StoredUnlock]:

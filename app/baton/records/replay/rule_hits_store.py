@@ -17,12 +17,12 @@ from baton.records.columns.piece import Condition, Piece, grouped, in_scope, met
 from baton.records.columns.tables import hits_in
 from baton.records.pipeline.search import Filters, newest
 from baton.records.replay.period import TimeRange
-from baton.records.review.wrong_blocks.service import WrongBlockRow
+from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, LISTED
 from baton.rules.call.record import Record
 from baton.rules.policy.rules.files import pack_of
 
-_reports = WrongBlockRow.__table__
+_reports = WRONG_BLOCKS
 STOPS = ("deny", "ask", "shadow")
 """Effects of a hit that stopped a call, or would have."""
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.delegate.core.job import LEASED_STATES, Job, Runner, RunnerCommand
-from baton.delegate.core.stores.tables import JOBS, RunnerCommandRow, RunnerRow
+from baton.delegate.core.stores.tables import JOBS, RUNNERS, RunnerCommandRow
 from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps, waiting_of
 from baton.kernel.base import clock
 from baton.kernel.base.sql import insert_into, row_of
@@ -20,7 +20,7 @@ from baton.people.users import RowScope
 
 RESULT_COMMAND = "result"  # the kind of commands for a job's result
 RESULT_LIMIT = timedelta(seconds=60)  # timeout of such a command
-_runners = RunnerRow.__table__
+_runners = RUNNERS
 _commands = RunnerCommandRow.__table__
 
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Column, Index, Table
 from sqlmodel import Field, SQLModel
 
-from baton.delegate.core.job import Job
-from baton.kernel.base.sql import UTCDateTime, columns_of
+from baton.delegate.core.job import Job, Runner
+from baton.kernel.base.sql import UTCDateTime, columns_of, table_of
 
 JOBS = Table(
     "jobs",
@@ -44,26 +44,8 @@ class JobEventRow(SQLModel, table=True):
     at: datetime = Field(sa_type=UTCDateTime)
 
 
-class RunnerRow(SQLModel, table=True):
-    """One machine that runs its owner's jobs."""
-
-    __tablename__ = "runners"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    user: str = Field(primary_key=True)
-    id: str = Field(primary_key=True)
-    team: str
-    boot_id: str
-    name: str
-    version: str
-    providers: list[str] = Field(sa_column=Column(JSON, nullable=False))
-    workspaces: list[str] = Field(sa_column=Column(JSON, nullable=False))
-    folders: dict[str, str] = Field(sa_column=Column(JSON, nullable=False))
-    slots: int
-    active: int
-    shared: bool
-    last_seen: datetime = Field(sa_type=UTCDateTime)
+RUNNERS = table_of("runners", Runner, keys=("organisation", "user", "id"))
+"""The machines that run their owners' jobs."""
 
 
 class RunnerCommandRow(SQLModel, table=True):

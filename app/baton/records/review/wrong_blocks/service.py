@@ -1,16 +1,15 @@
 """Wrong blocks: developers report wrong decisions, leads answer. An answer changes no policy by itself."""
 
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import Index, Select, Table, select, update
+from sqlalchemy import Index, Select, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable, UTCDateTime, insert_into, row_of
+from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into, row_of, table_of
 from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.paging import check_if_match
@@ -22,34 +21,6 @@ from baton.rules.call.record import Record
 # The table of wrong blocks, and its queries.
 
 State = Literal["open", "accepted", "declined"]
-
-
-class WrongBlockRow(SQLModel, table=True):
-    """One wrong block; `version` counts its changes."""
-
-    __tablename__ = "reports"
-    __table_args__ = (
-        Index("ix_reports_organisation", "organisation", "id"),
-        Index("ux_reports_decision", "organisation", "decision_id", "user", unique=True),
-    )
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    organisation: str
-    team: str
-    decision_id: str
-    rule: str
-    user: str
-    comment: str
-    at: datetime = Field(sa_type=UTCDateTime)
-    state: str
-    answer: str
-    resolved_by: str
-    resolved_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    version: int
-
-
-_reports = WrongBlockRow.__table__
 
 
 class WrongBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +41,15 @@ class WrongBlock(msgspec.Struct, frozen=True, kw_only=True):
     resolved_by: str = ""
     resolved_at: datetime | None = None
     version: int = 1
+
+
+WRONG_BLOCKS = table_of(
+    "reports",
+    WrongBlock,
+    Index("ix_reports_organisation", "organisation", "id"),
+    Index("ux_reports_decision", "organisation", "decision_id", "user", unique=True),
+)
+_reports = WRONG_BLOCKS
 
 
 async def add(database: Database, organisation: str, report: WrongBlock) -> bool:
