@@ -5,14 +5,13 @@ disabled, or connected to another server.
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Path
-from sqlalchemy import Table, delete, select
-from sqlmodel import Field, SQLModel
+from sqlalchemy import delete, select
 
-from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, UTCDateTime, insert_into, row_of
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, insert_into, row_of, table_of
 from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import Shown
@@ -23,27 +22,16 @@ from baton.people.users import Users, require
 from baton.rules.call.call import Principal
 
 
-class InstalledHooksRow(SQLModel, table=True):
-    """One user's hooks in one client."""
-
-    __tablename__ = "hooks_installed"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    user: str = Field(primary_key=True)
-    client: str = Field(primary_key=True)
-    installed_at: datetime = Field(sa_type=UTCDateTime)
-
-
-_installed = InstalledHooksRow.__table__
-
-
 class HooksInstalled(msgspec.Struct, frozen=True, kw_only=True):
     """Your hooks in a client, and their latest installation."""
 
     user: str
     client: str
     installed_at: datetime
+
+
+HOOKS_INSTALLED = table_of("hooks_installed", HooksInstalled, keys=("organisation", "user", "client"))
+_installed = HOOKS_INSTALLED
 
 
 async def put(database: Database, organisation: str, one: HooksInstalled) -> None:

@@ -22,11 +22,11 @@ from baton.kernel.base.storable import storable
 from baton.kernel.base.trace import least_id
 from baton.kernel.changes import write
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.audit_store import AuditRow
+from baton.kernel.changes.audit_store import AUDIT
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import Shown
 from baton.kernel.http.paging import IfMatch, check_if_match, etag
-from baton.machines.installed_hooks import InstalledHooksRow
+from baton.machines.installed_hooks import HOOKS_INSTALLED
 from baton.machines.session_projects import ClientRow
 from baton.modes.freezes import FreezeRow
 from baton.modes.store import MODES
@@ -41,7 +41,7 @@ from baton.records.columns.tables import COLUMNS
 from baton.records.columns.writer import forget_days
 from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, DecisionTotalRow
-from baton.route.feedback.store import RouteFeedbackRow
+from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.rules.call.call import Principal
 from baton.sessions.exceptions.service import ExceptionRow
 from baton.spawn.graphs.store import purge_graphs
@@ -106,11 +106,11 @@ def _by_age(table: Table, column: str) -> Callable[[Database, str, datetime], Aw
     return purge
 
 
-purge_route_feedback = _by_age(RouteFeedbackRow.__table__, "at")
+purge_route_feedback = _by_age(ROUTE_FEEDBACK, "at")
 purge_reports = _by_age(WRONG_BLOCKS, "at")
-purge_audit = _by_age(AuditRow.__table__, "at")
+purge_audit = _by_age(AUDIT, "at")
 purge_clients = _by_age(ClientRow.__table__, "last_seen")
-purge_installed_hooks = _by_age(InstalledHooksRow.__table__, "installed_at")
+purge_installed_hooks = _by_age(HOOKS_INSTALLED, "installed_at")
 purge_exceptions = _by_age(ExceptionRow.__table__, "expires_at")
 purge_unlocks = _by_age(UNLOCKS, "until")
 purge_modes = _by_age(MODES, "expires_at")

@@ -7,16 +7,16 @@ from baton.context.patterns.store import PatternRow
 from baton.delegate.core.stores import tables
 from baton.events.webhooks.service import WEBHOOKS_TABLE
 from baton.kernel.changes.announce import LeadershipRow
-from baton.kernel.changes.audit_store import AuditRow
+from baton.kernel.changes.audit_store import AUDIT
 from baton.kernel.changes.numbers import ChangedObjectRow, ChangeRow
 from baton.kernel.changes.write import OrganisationSettingRow
-from baton.machines.installed_hooks import InstalledHooksRow
+from baton.machines.installed_hooks import HOOKS_INSTALLED
 from baton.machines.session_projects import ClientRow
 from baton.modes.freezes import FreezeRow
 from baton.modes.store import MODES
 from baton.people.approvals import APPROVALS
-from baton.people.browser_sessions.store import BrowserSessionRow
-from baton.people.stores.tokens import TokenRow
+from baton.people.browser_sessions.store import BROWSER_SESSIONS
+from baton.people.stores.tokens import TOKENS
 from baton.people.stores.users import AliasRow, ProjectRow, TeamRow, UserRow
 from baton.policies.stores.layers import PolicyLayerRow
 from baton.policies.stores.revisions import PolicyRevisionRow
@@ -25,7 +25,7 @@ from baton.records.analytics.hook_failures import HookFailureRow
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
 from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, DecisionTotalRow
-from baton.route.feedback.store import RouteFeedbackRow
+from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.route.rosters.store import RoutingRosterRow
 from baton.sessions.exceptions.service import ExceptionRow
 from baton.spawn.graphs.store import GraphTaskRow, GraphViolationRow, TaskGraphRow
@@ -33,6 +33,11 @@ from baton.spawn.graphs.store import GraphTaskRow, GraphViolationRow, TaskGraphR
 ALL: tuple[Table, ...] = (
     APPROVALS,
     tables.JOBS,
+    ROUTE_FEEDBACK,
+    HOOKS_INSTALLED,
+    TOKENS,
+    BROWSER_SESSIONS,
+    AUDIT,
     tables.RUNNERS,
     WEBHOOKS_TABLE,
     WRONG_BLOCKS,
@@ -47,8 +52,6 @@ ALL: tuple[Table, ...] = (
         row.__table__
         for row in (
             AliasRow,
-            AuditRow,
-            BrowserSessionRow,
             ChangeRow,
             ChangedObjectRow,
             ClientRow,
@@ -59,7 +62,6 @@ ALL: tuple[Table, ...] = (
             GraphTaskRow,
             GraphViolationRow,
             HookFailureRow,
-            InstalledHooksRow,
             tables.JobEventRow,
             LeadershipRow,
             OrganisationSettingRow,
@@ -68,13 +70,11 @@ ALL: tuple[Table, ...] = (
             PolicyLayerRow,
             PolicyRevisionRow,
             ProjectRow,
-            RouteFeedbackRow,
             RoutingRosterRow,
             tables.RunnerCommandRow,
             tables.SessionDelegationRow,
             TaskGraphRow,
             TeamRow,
-            TokenRow,
             UserRow,
         )
     ),

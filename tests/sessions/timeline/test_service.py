@@ -11,7 +11,7 @@ from baton.delegate.core.stores import jobs as jobs_store
 from baton.delegate.core.stores.tables import JobEventRow
 from baton.delegate.jobs.costs import parse_prices
 from baton.kernel.base.errors import NotFound
-from baton.kernel.changes.audit_store import AuditRow
+from baton.kernel.changes.audit_store import AUDIT
 from baton.records.pipeline import store
 from baton.rules.call.call import Principal
 from baton.sessions.timeline.bodies import KINDS
@@ -90,7 +90,7 @@ async def timelines(database):
                 "id": id_at(at(seconds)), "at": at(seconds), "organisation": "default", "actor": "lea", "role": "lead",
                 "action": "mode.set", "kind": "mode", "object": scope, "before": {}, "after": after, "reason": "",
             }  # fmt: skip
-            await connection.execute(insert(AuditRow.__table__).values(row))
+            await connection.execute(insert(AUDIT).values(row))
     return Timelines(database, PRICES)
 
 

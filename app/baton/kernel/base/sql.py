@@ -97,11 +97,9 @@ _COLUMN_TYPES: dict[Any, TypeEngine[Any]] = {
 
 def table_of(name: str, struct: type[msgspec.Struct], *more: SchemaItem, keys: Sequence[str] = ("id",)) -> Table:
     """Return a table with a column per field of a struct, and of `organisation` and the primary key besides."""
-    columns = {one.name: one for one in columns_of(struct, keys)}
-    for lacks in ("organisation", *keys):
-        if lacks not in columns:
-            columns[lacks] = _named(lacks, Column(String(), primary_key=lacks in keys, nullable=False))
-    return Table(name, SQLModel.metadata, *columns.values(), *more)
+    lacking = [one for one in dict.fromkeys(("organisation", *keys)) if one not in struct.__struct_fields__]
+    own = (_named(one, Column(String(), primary_key=one in keys, nullable=False)) for one in lacking)
+    return Table(name, SQLModel.metadata, *own, *columns_of(struct, keys), *more)
 
 
 def columns_of(struct: type[msgspec.Struct], keys: Sequence[str] = ("id",)) -> Iterator[Column[Any]]:

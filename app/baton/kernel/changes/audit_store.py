@@ -2,41 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
-from sqlalchemy import JSON, Column, Index, Table, insert, select
+from sqlalchemy import Index, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
-from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.sql import Database, table_of
 from baton.kernel.base.storable import storable
 from baton.lib.text.masking import mask, mask_json
 from baton.rules.call.call import Principal
-
-
-class AuditRow(SQLModel, table=True):
-    """One change: time, actor, action, before, after, reason."""
-
-    __tablename__ = "audit"
-    __table_args__ = (Index("ix_audit_organisation", "organisation", "id"),)
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    at: datetime = Field(sa_type=UTCDateTime)
-    organisation: str
-    actor: str
-    role: str
-    action: str
-    kind: str
-    object: str
-    before: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
-    after: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
-    reason: str
-
-
-_audit = AuditRow.__table__
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +28,10 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, Any]
     after: dict[str, Any]
     reason: str
+
+
+AUDIT = table_of("audit", AuditEntry, Index("ix_audit_organisation", "organisation", "id"))
+_audit = AUDIT
 
 
 async def add(

@@ -1,42 +1,20 @@
 """The table of browser sessions and sign-in links."""
 
 from datetime import datetime
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import Index, Table, delete, insert, select, update
+from sqlalchemy import Index, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.sql import Database, table_of
 from baton.kernel.base.storable import storable
 
 
-class BrowserSessionRow(SQLModel, table=True):
-    """One browser session. An unused link has `digest` "" and its code's digest in `link`."""
-
-    __tablename__ = "browser_sessions"
-    __table_args__ = (Index("ix_browser_sessions_organisation", "organisation", "expires_at"),)
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    organisation: str
-    digest: str
-    link: str
-    user: str
-    team: str
-    role: str
-    token_id: str
-    account: str = Field(default="", sa_column_kwargs={"server_default": ""})
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    expires_at: datetime = Field(sa_type=UTCDateTime)
-
-
-_sessions = BrowserSessionRow.__table__
-
-
 class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A browser's principal and expiry, from a token, an account, or else `user`, `team` and `role`."""
+    """A browser's principal and expiry, from a token, an account, or else `user`, `team` and `role`.
+
+    An unused link has `digest` "" and its code's digest in `link`.
+    """
 
     id: str
     digest: str
@@ -48,6 +26,12 @@ class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
     account: str = ""
     created_at: datetime
     expires_at: datetime
+
+
+BROWSER_SESSIONS = table_of(
+    "browser_sessions", BrowserSession, Index("ix_browser_sessions_organisation", "organisation", "expires_at")
+)
+_sessions = BROWSER_SESSIONS
 
 
 async def load(database: Database, organisation: str, now: datetime) -> list[BrowserSession]:

@@ -2,39 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import Index, Table, func, insert, select, update
+from sqlalchemy import Index, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime
+from baton.kernel.base.sql import LARGEST_BATCH, Database, table_of
 from baton.kernel.base.storable import storable
 from baton.people.directory import Token
 
-
-class TokenRow(SQLModel, table=True):
-    """One token. `digest` is the hexadecimal SHA-256 of the whole token."""
-
-    __tablename__ = "tokens"
-    __table_args__ = (Index("ix_tokens_organisation", "organisation", "id"),)
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    organisation: str
-    digest: str
-    user: str
-    role: str
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    created_by: str
-    expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    revoked_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    last_used_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    machine: str = Field(default="", sa_column_kwargs={"server_default": ""})
-
-
-_tokens = TokenRow.__table__
+TOKENS = table_of("tokens", Token, Index("ix_tokens_organisation", "organisation", "id"))
+_tokens = TOKENS
 
 
 async def load_all(database: Database, organisation: str) -> list[Token]:

@@ -6,11 +6,11 @@ from sqlalchemy import case, func, select
 
 from baton.kernel.base.sql import Database
 from baton.records.tables import DECISIONS
-from baton.route.feedback.store import RouteFeedbackRow
+from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.route.llm.client import Agreement
 
 _decisions = DECISIONS
-_feedback = RouteFeedbackRow.__table__
+_feedback = ROUTE_FEEDBACK
 
 
 async def of_tier(database: Database, organisation: str, tier: str, since: datetime) -> Agreement:

@@ -7,12 +7,12 @@ from sqlalchemy import func, select
 from baton.context.patterns.pattern import NewPattern
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.route.feedback.store import RouteFeedbackRow
+from baton.route.feedback.store import ROUTE_FEEDBACK
 
 LEAST_CORRECTIONS = 3  # times that people must have said the same
 MOST = 50
 _SURENESS, _MOST_SURE, _EACH = 0.7, 0.95, 0.02
-_feedback = RouteFeedbackRow.__table__
+_feedback = ROUTE_FEEDBACK
 
 
 async def proposals(database: Database, organisation: str, team: str, since: datetime) -> list[NewPattern]:

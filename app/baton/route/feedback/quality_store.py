@@ -12,9 +12,9 @@ from baton.kernel.base.storable import storable
 from baton.kernel.base.trace import least_id
 from baton.people.users import RowScope
 from baton.records.tables import DECISIONS
-from baton.route.feedback.store import RouteFeedbackRow
+from baton.route.feedback.store import ROUTE_FEEDBACK
 
-_feedback = RouteFeedbackRow.__table__
+_feedback = ROUTE_FEEDBACK
 
 
 class QualityFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,13 +1,11 @@
 """The table of feedback on routes. No prompt is in it."""
 
 from datetime import datetime
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import Index, Table, select
-from sqlmodel import Field, SQLModel
+from sqlalchemy import Index, select
 
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.sql import Database, insert_into, row_of, table_of
 from baton.kernel.base.storable import storable
 
 
@@ -22,23 +20,13 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     right_agent: str
 
 
-class RouteFeedbackRow(SQLModel, table=True):
-    """One person's feedback on one route."""
-
-    __tablename__ = "route_feedback"
-    __table_args__ = (Index("ix_route_feedback_team", "organisation", "team", "at"),)
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    route_id: str = Field(primary_key=True)
-    user: str = Field(primary_key=True)
-    team: str
-    at: datetime = Field(sa_type=UTCDateTime)
-    selected: str
-    right_agent: str
-
-
-_feedback = RouteFeedbackRow.__table__
+ROUTE_FEEDBACK = table_of(
+    "route_feedback",
+    Feedback,
+    Index("ix_route_feedback_team", "organisation", "team", "at"),
+    keys=("organisation", "route_id", "user"),
+)
+_feedback = ROUTE_FEEDBACK
 
 
 async def put(database: Database, organisation: str, feedback: Feedback) -> None:

@@ -12,7 +12,7 @@ from baton.delegate.core.job import ENDED_STATES
 from baton.delegate.core.stores.tables import JOBS, JobEventRow
 from baton.kernel.base.storable import storable
 from baton.kernel.base.trace import least_id, moment_of
-from baton.kernel.changes.audit_store import AuditRow
+from baton.kernel.changes.audit_store import AUDIT
 from baton.people.users import RowScope
 from baton.records.pipeline import recorder
 from baton.records.tables import DECISIONS
@@ -24,7 +24,7 @@ MOST_CHANGES = 1_000
 """Changes of modes, within the time of one session, that are looked at."""
 _STEPS = ("job.state", "permission.requested", "permission.resolved")
 _events = JobEventRow.__table__
-_audit = AuditRow.__table__
+_audit = AUDIT
 
 
 class SessionOwner(msgspec.Struct, frozen=True, kw_only=True):
