@@ -1,10 +1,13 @@
 """Each fault raises its alert of `deploy/alerts.yaml`, and a healthy server none: on real metrics, by a small evaluator."""
 
+import json
 import logging
 import operator
 import re
 import resource
+import shutil
 import sqlite3
+import subprocess
 import time
 from types import SimpleNamespace
 
@@ -191,3 +194,19 @@ async def test_a_clock_half_a_minute_off_is_reported(
     assert (f"clock is {abs(ahead_s)} s" in caplog.text) is bool(reported)
     line = f"baton_clock_ahead_seconds {health.state.clock_ahead_s}"
     assert ("BatonClockWrong" in raised("", line)) is bool(reported)
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool, of Debian's package prometheus")
+def test_promtool_accepts_the_rules_with_a_test_for_each_and_the_queries_of_the_dashboard(tmp_path):
+    panels = json.loads((ROOT / "deploy" / "grafana.json").read_text())["panels"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(asked)]
+    dashboard = tmp_path / "dashboard.yaml"
+    dashboard.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
+    tests = ROOT / "deploy" / "alerts.test.yaml"
+    for command in (("check", "rules", ROOT / "deploy" / "alerts.yaml", dashboard), ("test", "rules", tests)):
+        done = subprocess.run(["promtool", *command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    cases = [one for test in yaml.safe_load(tests.read_text())["tests"] for one in test["alert_rule_test"]]
+    assert {one["alertname"] for one in cases if one.get("exp_alerts")} == RULES.keys()
+    assert {one["alertname"] for one in cases if not one.get("exp_alerts")} == RULES.keys()
