@@ -1,5 +1,5 @@
 #!/bin/sh
-# baton-hook.sh CLIENT EVENT [block] [CONFIG]: asks Baton about one event and prints its answer. README.md is the contract.
+# baton-hook.sh CLIENT EVENT [block] [wait] [CONFIG]: asks Baton about one event and prints its answer. README.md is the contract.
 case $0 in */*) lib=${0%/*}/baton-lib.sh ;; *) lib=./baton-lib.sh ;; esac
 if [ ! -r "$lib" ]; then
   case ${3-}/${2-} in block/Stop | block/SubagentStop) exit 0 ;; block/*) ;; *) exit 0 ;; esac
@@ -8,7 +8,7 @@ if [ ! -r "$lib" ]; then
 fi
 # shellcheck source=hooks/baton-lib.sh
 . "$lib"
-read_settings "$2" "${3-}" "${4-}"
+read_settings "$2" "${3-}" "${4-}" "${5-}"
 if [ "$disabled" ] && [ "$event" != SessionStart ]; then exec cat >/dev/null; fi
 find_project
 recall
@@ -22,7 +22,13 @@ case $1/$event/$debug in
     ask <&4 >/dev/null 2>&1 &
     exit 0 ;;
 esac
-answer=$(ask) || fail $?
+if [ "$waits" ]; then
+  given=$(cat)
+  answer=$(ask_given) || fail $?
+  await_answer "$1"
+else
+  answer=$(ask) || fail $?
+fi
 send_texts "$1"
 print_answer "$1"
 [ "$event" != SessionStart ] || send_agents "$1"

@@ -6,10 +6,11 @@ PATH=/usr/bin:/bin:$PATH # a project's settings may name a folder of its own
 line_end='
 '
 
-read_settings() { # EVENT [block] [CONFIG]: reads the config file, and of the environment what the client was started with
+read_settings() { # EVENT [block] [wait] [CONFIG]: reads the config file, and of the environment what the client was started with
   accept='' relay='' counting='' installed='' file_url='' file_user='' token='' ca_file='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' manifest_gemini='' manifest_qwen='' manifest_cursor=''
   event=$1 on_failure=allow started='' ignored=''
   case ${2-} in block | allow) on_failure=$2 && shift ;; esac
+  waits='' && case ${2-} in wait) waits=1 && shift ;; esac
   config=${2-}
   [ "$config" ] || { at_start; config=${XDG_CONFIG_HOME:-${HOME-}/.config}/baton/config; }
   while IFS= read -r line || [ -n "$line" ]; do
@@ -374,6 +375,7 @@ report_models() { # CLIENT: sets models, what the environment says of the models
       models="${ANTHROPIC_DEFAULT_HAIKU_MODEL:+haiku }${ANTHROPIC_DEFAULT_SONNET_MODEL:+sonnet }${ANTHROPIC_DEFAULT_OPUS_MODEL:+opus }${ANTHROPIC_DEFAULT_FABLE_MODEL:+fable }"
       case ${CLAUDE_CODE_USE_BEDROCK-}/${CLAUDE_CODE_USE_VERTEX-}/${CLAUDE_CODE_USE_FOUNDRY-} in *1* | *true* | *yes* | *on*) models="${models}cloud " ;; esac ;;
   esac
+  [ "$1/${CLAUDE_CODE_SESSION_ATTENDED-}" != claude-code/0 ] || models="${models}headless "
   case $gateway in '' | https://api.anthropic.com | https://api.anthropic.com/*) ;; *) models="${models}gateway " ;; esac
   models=$models${model:+model=$model} && models=${models% }
 }
@@ -448,6 +450,32 @@ send_texts() {
     find -L "$@" -type f -name "$skill" -exec grep -lE "^name:.*$pattern" {} + | while IFS= read -r file; do cat "$file"; done
   } 2>/dev/null | head -c 1000000 | ask) || fail $?
   case ${answer#*"$line_end"?"$line_end"} in "{}$line_end"*) answer=$first ;; esac
+}
+
+# await_answer CLIENT: waits until a person has answered, then asks again about the call, which is `given`. The client's
+# entry allows that time (its word `wait`). The first answer is a refusal: it stays if anything fails.
+await_answer() {
+  case $answer in *[Bb]aton-[Ww]ants:\ wait\ *) head=${answer%%"$line_end"?"$line_end"*} ;; *) return 0 ;; esac
+  case $head in *[Bb]aton-[Ww]ants:\ wait\ *) ;; *) return 0 ;; esac
+  about=${head#*[Bb]aton-[Ww]ants: wait } && about=${about%%[[:cntrl:]]*} first=$answer usual=$seconds
+  name=${about#* } about=${about%% *}
+  case $about/$name in *[!a-z0-9_/]* | [!1-9]* | *[!0-9]*/* | ????*/*) return 0 ;; esac
+  request='' seconds=$((about + 5))
+  option url "$url/hooks/$1?event=$event&about=wait+$about+$name"
+  write_headers
+  answer=$(ask </dev/null) || answer=''
+  case ${answer%%"$line_end"?"$line_end"*} in *[Bb]aton-[Ww]ants:\ again*) ;; *) answer=$first && return 0 ;; esac
+  request='' seconds=$usual
+  option url "$url/hooks/$1?event=$event&about=again"
+  write_headers
+  answer=$(ask_given) || answer=''
+  case ${answer#* } in 200*\{*) ;; *) answer=$first ;; esac
+}
+
+ask_given() {
+  ask <<END
+$given
+END
 }
 
 # The keys of an answer, and of the input of a tool that starts an agent.

@@ -207,6 +207,8 @@ def upgrade() -> None:  # noqa: PLR0915 - every table in one piece
         sa.Column("description", sa.String(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("created_by", sa.String(), nullable=False),
+        sa.Column("format", sa.String(), server_default="cloudevents", nullable=False),
+        sa.Column("console", sa.String(), server_default="", nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_event_webhooks_organisation", "event_webhooks", ["organisation"])

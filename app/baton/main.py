@@ -162,6 +162,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
     )
     decide = build_decide(
         kernel,
+        app.lifecycle,
         users=people.users,
         policies=policies.policies,
         records=records,

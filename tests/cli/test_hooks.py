@@ -175,12 +175,13 @@ def test_each_client_and_scope_has_its_file(person, monkeypatch, client, scope, 
     missing = entry(hooks, "SessionStart")["command"].partition("; else ")[2].removesuffix("; fi")
     shim, config = shim_word(scope), f" {person.home / '.config/baton/config'}" if scope == "user" else ""
     for event in hooks:
+        waits = " wait" * (event == "PreToolUse")
         assert entry(hooks, event) == {
             "type": "command",
             "command": f"if test -f {shim}; then /bin/sh {shim} {client} {event}{config}; else {missing}; fi"
             if event == "SessionStart"
-            else f"test ! -f {shim} || /bin/sh {shim} {client} {event}{config}",
-            "timeout": seconds_of(event),
+            else f"test ! -f {shim} || /bin/sh {shim} {client} {event}{waits}{config}",
+            "timeout": seconds_of(client, event),
         } | ({"async": True} if client == "claude-code" and event in BACKGROUND else {})
     assert (str(person.home) in file.read_text()) is (scope == "user")
     person.does("uninstall", "--client", "codex" if client == "claude-code" else "claude-code")

@@ -112,13 +112,17 @@ def test_the_entries_of_copilot_and_cursor_have_their_own_forms(person):
     hooks = json.loads(Path(person.does("install", "--client", "copilot-cli")["path"]).read_text())["hooks"]
     for event in EVENTS["copilot-cli"]:
         [entry] = hooks[SPECS["copilot-cli"].natives[event]]
-        assert (entry["type"], entry["timeoutSec"], "bash" in entry) == ("command", seconds_of(event), True)
+        assert (entry["type"], entry["timeoutSec"], "bash" in entry) == (
+            "command",
+            seconds_of("copilot-cli", event),
+            True,
+        )
     made = person.does("install", "--client", "cursor", "--fail-closed")
     held = json.loads(Path(made["path"]).read_text())
     assert held["version"] == 1
     for event in EVENTS["cursor"]:
         [entry] = held["hooks"][SPECS["cursor"].natives[event]]
-        assert entry["timeout"] == seconds_of(event)
+        assert entry["timeout"] == seconds_of("cursor", event)
         assert entry.get("failClosed", False) is (event in {"PreToolUse", "UserPromptSubmit"})
 
 

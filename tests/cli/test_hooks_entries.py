@@ -53,8 +53,8 @@ def test_http_entries_post_to_the_relay_with_a_secret_that_nobody_else_reads(per
     assert entry(person.hooks(target), "PreToolUse") == {
         "type": "http",
         "url": f"http://127.0.0.1:{port}/hooks/claude-code?event=PreToolUse",
-        "timeout": 2,
-        "headers": {"Baton-Relay": secret, "Baton-On-Failure": "allow", "Baton-Protocol": "1"},
+        "timeout": 550,
+        "headers": {"Baton-Relay": secret, "Baton-On-Failure": "allow", "Baton-Protocol": "1", "Baton-Waits": "1"},
     }
     assert target.stat().st_mode & 0o777 == 0o600
     assert len(secret) == 32
@@ -143,11 +143,12 @@ def test_the_plugin_asks_about_the_same_events_with_the_same_patience():
     folder = REPO / "hooks" / "claude-code-plugin"
     hooks = json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"]
     assert {event: entry(hooks, event)["timeout"] for event in hooks} == {
-        e: seconds_of(e) for e in EVENTS["claude-code"]
+        e: seconds_of("claude-code", e) for e in EVENTS["claude-code"]
     }
     for event in hooks:
         assert entry(hooks, event).get("async", False) is (event in BACKGROUND)
-        assert entry(hooks, event)["command"] == f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/baton-hook.sh" claude-code {event}'
+        command = f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/baton-hook.sh" claude-code {event}'
+        assert entry(hooks, event)["command"] == command + " wait" * (event == "PreToolUse")
     for name in SHIM:
         assert (folder / "hooks" / name).read_bytes() == (REPO / "hooks" / name).read_bytes()
     assert json.loads((folder / ".claude-plugin" / "plugin.json").read_text())["name"] == "baton"

@@ -16,7 +16,7 @@ def test_each_event_has_its_native_name_and_its_time_in_milliseconds(person, cli
     assert list(hooks) == [native[event] for event in EVENTS[client]]
     for event in EVENTS[client]:
         [entry] = hooks[native[event]][-1]["hooks"]
-        assert (entry["type"], entry["timeout"]) == ("command", seconds_of(event) * 1_000)
+        assert (entry["type"], entry["timeout"]) == ("command", seconds_of(client, event) * 1_000)
 
 
 @pytest.mark.parametrize(

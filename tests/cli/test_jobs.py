@@ -98,7 +98,7 @@ def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice, user
     request = {"request": {"tool_name": "Bash", "tool_input": {"command": "make"}, "title": "run make"}}
     asked = alice.post(f"/runners/r/jobs/{job}/permissions", json=proof | request).json()["permission"]
     assert f"{asked}  {user}, job {job}: Bash make" in baton("approvals")
-    assert baton("deny", asked, "--why", "no") == f"{asked} is denied.\n"
+    assert baton("deny", asked, "--reason", "no") == f"{asked} is denied.\n"
     assert baton("approvals") == "Nothing waits for you.\n"
     assert "there is no approval request `perm_none`" in baton("approve", "perm_none", refused=True)
     assert baton("jobs", "cancel", job) == f"Job {job} is running, to be cancelled.\n"

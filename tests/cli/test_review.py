@@ -27,7 +27,7 @@ def test_a_wrong_block_is_reported_answered_and_lifted(baton, alice, user):
     )
     assert "spared from now on" in baton("policy", "reports", "--state", "accepted")
 
-    assert "for `Edit a.py`" in baton("request", decision["id"], "--because", "release")
+    assert "for `Edit a.py`" in baton("request", decision["id"], "--reason", "release")
     asked = json.loads(baton("exceptions", "list", "--state", "requested", "--json"))[0]
     said = baton("exceptions", "grant", asked["id"], "--scope", "session", "--for", "5m")
     assert f"`Edit a.py` of {user} (session) until" in said

@@ -1,8 +1,11 @@
 """Approvals over real HTTP: a refused act passes once after a person's word, and nothing else does."""
 
 import json
+import signal
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -12,10 +15,18 @@ from hypothesis import strategies as st
 from baton.decide.approvals import act_of
 from baton.people.approvals import Approval, may_answer
 from baton.rules.call.call import Principal, ToolCall
+from tests.hooks.shim import HOOKS
 from tests.support.server import BATON, serving, until
 
 ASKED = "docker run -v /:/host alpine touch /host/x"
-CANNOT_ASK = ("codex", "gemini", "opencode", "cursor")
+RECORDED = Path(__file__).parents[1] / "clients"
+SHELL_CALLS = {
+    "codex": ("PreToolUse-Bash", "00000000-0000-4000-8000-000000000001", "echo hi", "exec-00000000"),
+    "gemini": ("BeforeTool.run_shell_command", "47755227-8913-410d-ba8f-ee0bdea6fb22", "echo SAFE > out.txt", "-"),
+    "opencode": ("PreToolUse.bash", "ses_dfa74a84cffecnmPl0o7NMbAJn", "echo SAFE > out.txt", "call_0003_0"),
+    "cursor": ("preToolUse.Shell", "74676b03-0001", "echo hello", "09dca0a5-0001"),
+}
+"""Of clients that cannot ask: a recorded call of the shell, its session, line and id."""
 
 
 @pytest.fixture
@@ -23,12 +34,16 @@ def session():
     return uuid4().hex
 
 
-def act(http, session, command=ASKED, client="codex", cwd="/repo", **more):
-    """Ask about a shell line as a client does, and return the verdict's word, its text and the request's id."""
-    event = {
+def event_of(session, command, cwd="/repo", **more):
+    return {
         "session_id": session, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": uuid4().hex,
         "cwd": cwd, "tool_input": {"command": command} | more,
     }  # fmt: skip
+
+
+def act(http, session, command=ASKED, client="codex", cwd="/repo", **more):
+    """Ask about a shell line as a client does, and return the verdict's word, its text and the request's id."""
+    event = event_of(session, command, cwd, **more)
     text = http.post(f"/hooks/{client}?event=PreToolUse", json=event).text
     found = next((word.strip("`,.") for word in text.replace("`", " ").split() if word.startswith("apr_")), "")
     return ("deny" if "deny" in text or '"block"' in text else "allow"), text, found
@@ -41,6 +56,30 @@ def span(shown):
 
 def waiting(http, session):
     return [one for one in http.get("/approvals").json()["items"] if one["session_id"] == session]
+
+
+def test_a_headless_run_makes_a_request_only_where_a_layer_says_so(patient, session):
+    rule = RULE.replace("[lead]", "[self]").replace("deploy", "launch")
+    texts, version = [], {}
+    with patient.client() as http:
+        http.put("/projects", json={"name": "ship", "team": "default"}).raise_for_status()
+        for said in ("", "headless: request\n"):
+            files = {"team/launchs.yaml": rule} | ({"config.yaml": said} if said else {})
+            put = http.put("/policies/layers/project?name=ship&activate=true", json={"files": files}, headers=version)
+            version = {"If-Match": put.raise_for_status().headers["ETag"]}
+            for attended in ("", "headless"):
+                here, about = f"{session}-{attended}-{bool(said)}", {"Baton-Project": "ship", "Baton-Models": attended}
+                start = {"session_id": here, "hook_event_name": "SessionStart", "source": "startup", "cwd": "/repo"}
+                http.post("/hooks/claude-code", json=start, headers=about).raise_for_status()
+                event = event_of(here, "launch prod")
+                said_of = http.post("/hooks/claude-code", json=event, headers={"Baton-Project": "ship"}).json()
+                texts.append((said_of["hookSpecificOutput"]["permissionDecision"], len(waiting(http, here))))
+    assert texts == [("ask", 0), ("ask", 0), ("ask", 0), ("deny", 1)]
+
+
+def waiting_on(server, session):
+    with server.client() as http:
+        return waiting(http, session)
 
 
 def test_an_approved_act_passes_once(http, session):
@@ -119,6 +158,29 @@ def test_a_client_that_can_ask_asks(http, session):
     assert waiting(http, session) == []
 
 
+@pytest.mark.parametrize("client", SHELL_CALLS)
+def test_in_each_dialect_without_a_question_an_ask_is_a_request(http, session, client):
+    event = recorded_call(client, session)
+    refused = http.post(f"/hooks/{client}?event=PreToolUse", json=event).text
+    (shown,) = waiting(http, session)
+    assert f"baton approve {shown['id']}" in refused
+    assert "outside the agent" not in refused
+    assert (shown["client"], shown["command"], shown["may_answer"]) == (client, ASKED, True)
+    http.post(f"/approvals/{shown['id']}", json={"answer": "allow"}).raise_for_status()
+    passed = http.post(f"/hooks/{client}?event=PreToolUse", json=recorded_call(client, session)).text
+    assert "deny" not in passed
+
+
+def recorded_call(client, session):
+    """Return a client's recorded call of its shell, with another session, line and id."""
+    name, its_session, line, call_id = SHELL_CALLS[client]
+    text = json.dumps(json.loads((RECORDED / client / "payloads.json").read_text())[name])
+    for old, new in ((call_id, uuid4().hex if call_id != "-" else "-"), (its_session, session), (line, ASKED)):
+        assert old in text
+        text = text.replace(old, new)
+    return json.loads(text)
+
+
 def test_secrets_of_an_act_are_masked(http, session):
     key = "ghp_" + "aB3" * 12
     act(http, session, command=f"GITHUB_TOKEN={key} {ASKED}")
@@ -184,6 +246,107 @@ def test_a_second_rule_for_the_user_does_not_answer_for_the_lead(tmp_path, sessi
             assert verdict == "deny"
             assert "your team's lead" in text
             assert admin.post(f"/approvals/{made}", json={"answer": "allow"}).status_code == 403
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory):
+    """A server on which calls wait for the person."""
+    with serving(tmp_path_factory.mktemp("patient")) as server:
+        put_rule(server)
+        yield server
+
+
+def put_rule(server):
+    rule = RULE.replace("[lead]", "[self]").replace("expires: 5m", "wait: 9m")
+    with server.client() as person:
+        body = {"files": {"team/deploys.yaml": rule}}
+        person.put("/policies/layers/organisation?activate=true", json=body).raise_for_status()
+        assert act(person, "first", "deploy prod")[0] == "deny"  # it reads the rules; a shim would not wait for that
+
+
+ANSWERS = [("allow", lambda said: said == "{}"), ("deny", lambda said: "not on a friday" in said)]
+
+
+@pytest.mark.parametrize(("answer", "is_right"), ANSWERS, ids=["approved", "denied"])
+def test_a_hook_that_waits_asks_again_once_a_person_has_answered(patient, session, answer, is_right):
+    event = event_of(session, "deploy prod")
+    with patient.client() as http, patient.client() as other, ThreadPoolExecutor() as pool:
+        first = http.post("/hooks/codex?event=PreToolUse", json=event)
+        word, seconds, name = first.headers["Baton-Wants"].split(" ")
+        assert (word, seconds, '"deny"' in first.text) == ("wait", "240", True)
+        waiting_for = f"/hooks/codex?event=PreToolUse&about=wait+60+{name}"
+        waited = pool.submit(other.post, waiting_for)
+        assert http.post(waiting_for.replace("+60+", "+0+")).headers.get("Baton-Wants") is None
+        body = {"answer": answer, "reason": "not on a friday"}
+        http.post(f"/approvals/{name}", json=body).raise_for_status()
+        assert waited.result().headers["Baton-Wants"] == "again"
+        assert http.post(waiting_for).headers["Baton-Wants"] == "again"  # one that comes too late
+        for _ in range(2):  # and a retry of the same call
+            assert is_right(http.post("/hooks/codex?event=PreToolUse&about=again", json=event).text)
+        assert '"deny"' in http.post("/hooks/codex?event=PreToolUse", json=event_of(session, "deploy prod")).text
+
+
+def test_a_hook_of_another_s_request_or_of_none_does_not_wait(patient):
+    with patient.client() as http:
+        for about in ("wait+60+apr_none", "wait+x+apr_none"):
+            assert http.post(f"/hooks/codex?event=PreToolUse&about={about}", json={}).text == "{}"
+
+
+def test_a_killed_server_keeps_the_request_of_a_hook_that_waits(tmp_path, session, shim_of):
+    with serving(tmp_path / "home") as server:
+        put_rule(server)
+        ran = shim_of(server, event_of(session, "deploy prod"))
+        name = until(lambda: waiting_on(server, session))[0]["id"]
+        server.stop(signal.SIGKILL)
+        assert f"baton approve {name}" in ran.communicate()[0]
+    with serving(tmp_path / "home") as server, server.client() as http:
+        http.post(f"/approvals/{name}", json={"answer": "allow"}).raise_for_status()
+        assert act(http, session, "deploy prod")[0] == "allow"
+        assert act(http, session, "deploy prod")[0] == "deny"
+
+
+@pytest.mark.parametrize("shim", ["sh", "python"])
+def test_the_shim_waits_and_prints_what_the_person_said(patient, session, shim_of, shim):
+    ran = shim_of(patient, event_of(session, "deploy prod"), shim)
+    with patient.client() as http:
+        name = until(lambda: waiting(http, session))[0]["id"]
+        http.post(f"/approvals/{name}", json={"answer": "allow"}).raise_for_status()
+    assert ran.communicate() == ("{}\n", "")
+
+
+def test_a_stopping_server_lets_its_waiting_hooks_go(tmp_path, session, shim_of):
+    with serving(tmp_path / "home") as server:
+        put_rule(server)
+        ran = shim_of(server, event_of(session, "deploy prod"))
+        until(lambda: waiting_on(server, session))
+        server.stop()
+    assert "baton approve" in ran.communicate()[0]
+
+
+@pytest.fixture
+def shim_of(tmp_path):
+    """Return a function that starts the hook of Codex for an event, with its input given."""
+    started = []
+
+    def start(server, event, shim="sh"):
+        words = {"sh": ["sh", str(HOOKS / "baton-hook.sh")], "python": [BATON, "hook"]}[shim]
+        env = {"HOME": str(tmp_path), "PATH": "/bin:/usr/bin", "CLAUDE_PROJECT_DIR": "/"}
+        config = tmp_path / "config"
+        config.write_text(f"BATON_URL={server.url}\n")
+        given = tmp_path / f"event-{len(started)}"
+        given.write_text(json.dumps(event))
+        with given.open() as stdin:
+            ran = subprocess.Popen(
+                [*words, "codex", "PreToolUse", "wait", str(config)], env=env, stdin=stdin, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        started.append(ran)
+        return ran
+
+    yield start
+    for ran in started:
+        ran.kill()
+        ran.communicate()
 
 
 def request(**given):

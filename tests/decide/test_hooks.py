@@ -57,6 +57,7 @@ async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_route
     )
     hooks = Hooks(
         pre_tool_use=None,
+        approvals=None,
         sessions=Starts(),
         brackets=None,
         advice=None,

@@ -293,6 +293,33 @@ async def test_a_webhook_is_posted_with_a_signature_that_its_receiver_can_check(
     assert headers["webhook-signature"] == f"v1,{expected}"
 
 
+MESSAGES = [
+    (
+        {
+            "user": "ann",
+            "data": {"event_type": "questions", "question_id": "apr_1", "tool_name": "Bash", "agent": "codex"},
+        },
+        "ann: questions apr_1 (tool name Bash, agent codex) <https://baton.corp/ui/waiting#question-apr_1|Open>",
+    ),
+    (
+        {"user": "ann", "data": {"event_type": "jobs", "project": "<!channel> & <https://x|y>", "state": "done"}},
+        "ann: jobs (project &lt;!channel&gt; &amp; &lt;https://x|y&gt;, state done)",
+    ),
+    ({"type": "baton.modes.v1", "data": {}}, ": baton.modes.v1"),
+]
+
+
+@pytest.mark.parametrize(("event", "text"), MESSAGES)
+async def test_slack_gets_a_text_with_a_link_and_nothing_in_it_is_a_mention(event, text):
+    async with Receiver() as receiver:
+        to = msgspec.structs.replace(webhook(receiver.url), format="slack", console="https://baton.corp")
+        sink = WebhookSink(to, ["127.0.0.1"])
+        await sink.send([SinkEvent("questions", json.dumps({"id": "e7"} | event).encode())])
+        await sink.close()
+    ((_, headers, body),) = receiver.requests
+    assert (json.loads(body), headers["content-type"]) == ({"text": text}, "application/json")
+
+
 def test_the_signature_is_that_of_the_specification_s_example():
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     headers = signed(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')

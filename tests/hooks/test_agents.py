@@ -166,6 +166,8 @@ MODELS = {
     "CLAUDE_CODE_USE_BEDROCK=1 ANTHROPIC_DEFAULT_SONNET_MODEL=x": "sonnet cloud",
     "CLAUDE_CODE_USE_VERTEX=0 ANTHROPIC_BASE_URL=https://api.anthropic.com": "",
     "COPILOT_MODEL=gpt-6": "",
+    "CLAUDE_CODE_SESSION_ATTENDED=0": "headless",
+    "CLAUDE_CODE_SESSION_ATTENDED=1": "",
 }
 
 

@@ -156,6 +156,8 @@ def _expected(before):
         row["repeats"] = 0
     for row in after["summed_hours"]:
         row["valid"] = False
+    for row in after["event_webhooks"]:
+        row |= {"format": "cloudevents", "console": ""}
     settings = after["organisation_settings"]
     after["organisation_settings"] = [one for one in settings if one["key"] == "retention"]
     for (name, column), new in NEW_NAMES.items():

@@ -99,6 +99,8 @@ SPEC = Spec(
             " what a rule stops is refused there."
         ),
     ),
+    longest_wait=540,
+    waiting="its `defer` ends a headless run with code 0; `-p --resume` asks the hook again. Baton waits instead",
     task_tool="Task tool",
     task_call=("Task", {"prompt": "{prompt}", "subagent_type": "{agent}"}),
     project_file=".claude/settings.json",

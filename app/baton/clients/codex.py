@@ -32,6 +32,8 @@ SPEC = Spec(
         "It runs new hooks only after a person has trusted them in `/hooks`.",
         "Its skills and prompts run no shell lines (driven).",
     ),
+    longest_wait=240,
+    waiting="after 30 s its model continues beside the waiting call",
     task_tool="spawn_agent",
     task_call=("spawn_agent", {"task_name": "{name}", "message": "{prompt}", "fork_turns": "none"}),
     no_question="Codex cannot ask: the person may run it outside the agent.",

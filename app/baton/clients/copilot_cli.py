@@ -48,6 +48,7 @@ SPEC = spec.Spec(
         ),
     ),
     tools=_TOOLS,
+    longest_wait=540,
     task_tool="task tool",
     task_call=("task", {"agent_type": "{agent}", "name": "{name}", "description": "{name}", "prompt": "{prompt}"}),
     agents={"Explore": "explore"},

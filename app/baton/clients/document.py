@@ -59,6 +59,11 @@ def document() -> str:
             block, rewrite, context = ("yes" if key in one.honoured else "" for key in _WORDS)
             ask = _question(client, one)
             text.append(_row(client.title, _proof(client), one.name, f"`{one.native}`", block, ask, rewrite, context))
+    text += ["", "A rule's `wait` lets a call wait for a person's answer, at most for:", ""]
+    text += ["| client | version | seconds | beside it |", "|---|---|---|---|"]
+    for client in SPECS.values():
+        longest = str(client.longest_wait or "not proven")
+        text.append(_row(client.title, _proof(client), longest, client.waiting))
     text += ["", "| client | version | knows sub-agents | sets their model |", "|---|---|---|---|"]
     text += [_row(client.title, _proof(client), client.subagents, client.model) for client in SPECS.values()]
     for client in SPECS.values():

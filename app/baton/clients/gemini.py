@@ -61,6 +61,7 @@ SPEC = Spec(
         "Its calls have no id, so a call that another hook changed is not noticed.",
     ),
     tools=_TOOLS,
+    longest_wait=540,
     task_tool="invoke_agent tool",
     task_call=("invoke_agent", {"agent_name": "{agent}", "prompt": "{prompt}"}),
     agents={"Explore": "codebase_investigator", "general-purpose": "generalist"},

@@ -44,6 +44,7 @@ SPEC = Spec(
         ),
     ),
     tools=_TOOLS,
+    longest_wait=540,
     task_tool="task tool",
     task_call=("task", {"description": "{name}", "prompt": "{prompt}", "subagent_type": "{agent}"}),
     agents={"Explore": "explore", "general-purpose": "general"},

@@ -58,6 +58,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Name and arguments of a call of that tool, with `{agent}`, `{prompt}` and `{name}` (the agent's name as an
     identifier)."""
     agents: Mapping[str, str] = {}  # its own names of agents used by rules
+    longest_wait: int = 0  # seconds that a call was seen to wait for its hook; 0 if none was measured
+    waiting: str = ""  # what the person and the model see of it, and what follows a wait that is too long
     no_question: str = ""  # the message in place of a question, if it cannot ask
     takes_model: bool = True  # whether it accepts a rule's model when starting a sub-agent
     takes_rewrites: bool = True  # whether it accepts a changed tool input

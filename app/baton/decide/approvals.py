@@ -1,10 +1,13 @@
 """Approvals: a person answers a question from anywhere, for exactly one act of a session or of a job's agent.
 
-If the client cannot show a question, or the rule names other approvers, the call is refused with a request's id. After
-the approval, the same call passes once. Requests live in SQL alone, so each server sees each answer.
+If the client cannot show a question, or a headless run makes requests, or the rule names other approvers, the call is
+refused with a request's id. After the approval, the same call passes once. Requests live in SQL alone, so each server
+sees each answer. A rule may let the hook wait: the shim then has the refusal already, and asks again after the answer.
 """
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
@@ -25,6 +28,8 @@ from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads import QuestionChanged
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.base.storable import storable
+from baton.kernel.changes import numbers
+from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
 from baton.lib.text.masking import mask_json
 from baton.people import approvals as requests
@@ -36,6 +41,7 @@ from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import RuleHit, Verdict
 from baton.rules.policy.matching.rule import PolicySet
 
+KIND = "approvals"
 EXPIRES = "1h"
 """Time that a request waits for an answer, and an approval for its call, unless the rule names another."""
 MOST_WAITING = 50
@@ -52,16 +58,25 @@ class Approvals:
     """The requests of the organisation."""
 
     def __init__(
-        self, database: Database, events: Emitter = NO_EVENTS, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        database: Database,
+        changes: Changes,
+        events: Emitter = NO_EVENTS,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database = database
+        self._changes = changes
         self._events = events
         self._now = now
+        self._waiting: dict[str, list[asyncio.Future[bool]]] = {}
+        changes.on(KIND, self.look_again, self._wake)
 
-    async def weigh(self, principal: Principal, call: ToolCall, verdict: Verdict, policies: PolicySet) -> Verdict:
-        """Return a rule's question as changed by requests and their answers.
+    async def weigh(
+        self, principal: Principal, call: ToolCall, verdict: Verdict, policies: PolicySet
+    ) -> tuple[Verdict, str]:
+        """Return a rule's question as changed by requests and their answers, and what its hook may wait for.
 
-        An approved act passes once. Without the database, the verdict stays as it is, or becomes a refusal if the rule
+        That is `wait SECONDS REQUEST`, or "". An approved act passes once. Without the database, the verdict stays as it is, or becomes a refusal if the rule
         names other approvers than the user.
         """
         asking = {hit.id for hit in verdict.hits if hit.effect == "ask"} | {verdict.rule}
@@ -69,9 +84,11 @@ class Approvals:
         # Several rules may ask. The user's own word does not answer the one that names other people only.
         rule = min(rules, key=lambda one: ("self" in one.file.approvers, one.id != verdict.rule), default=None)
         approvers, expires = (tuple(rule.file.approvers), rule.file.expires) if rule else (("self",), EXPIRES)
-        asked_here = can_ask(call.client) and "self" in approvers
+        wait_s = min(_seconds(rule.file.wait), words_of(call.client).longest_wait) if rule else 0
+        is_alone = call.models.headless and policies.config.headless == "request"
+        asked_here = can_ask(call.client) and "self" in approvers and not is_alone
         if asked_here or not call.session_id:
-            return verdict
+            return verdict, ""
         try:
             async with self._database.transaction() as connection:
                 is_shell = call.tool_name in policies.config.shell_tools
@@ -80,22 +97,54 @@ class Approvals:
         except DatabaseUnavailable:
             request = None
         if request is None:
-            return _refused(
-                verdict, call.client, "No request could be made. Ask the person to run it outside the agent."
-            )
+            said = "No request could be made. Ask the person to run it outside the agent."
+            return _refused(verdict, call.client, said), ""
         if request.state == "used":
             hits = tuple(RuleHit(hit.id, "lifted") if hit.effect == "ask" else hit for hit in verdict.hits)
-            return msgspec.structs.replace(verdict, effect="abstain", reason="", suggestion="", hits=hits)
+            return msgspec.structs.replace(verdict, effect="abstain", reason="", suggestion="", hits=hits), ""
         if request.state == "denied":
             why = f": {request.answer_reason}" if request.answer_reason else ""
-            return _refused(verdict, call.client, f"`{request.decided_by}` denied it{why}. Do not try it again.")
+            return _refused(verdict, call.client, f"`{request.decided_by}` denied it{why}. Do not try it again."), ""
         whom = " or ".join(_WHOM.get(one, f"`{one}`") for one in approvers)
-        return _refused(
-            verdict,
-            call.client,
+        said = (
             f"It waits for {whom}: `baton approve {request.id}`, or the console. Once it is approved, make exactly this"
-            " call again; until then do other work, or stop.",
+            " call again; until then do other work, or stop."
         )
+        return _refused(verdict, call.client, said), f"wait {wait_s} {request.id}" if wait_s else ""
+
+    async def wait(self, principal: Principal, approval_id: str, seconds: float) -> bool:
+        """Wait until a request is answered. Return False if nobody has answered in time, or the server stops.
+
+        It holds nothing but memory: the answer's change wakes it. Raise Forbidden, NotFound or StoreUnavailable.
+        """
+        answered = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(approval_id, []).append(answered)
+        try:
+            if (await self.get(principal, approval_id)).state != "waiting":
+                return True
+            with contextlib.suppress(TimeoutError):
+                return await asyncio.wait_for(answered, seconds)
+            return False
+        finally:
+            self._waiting[approval_id].remove(answered)
+            if not self._waiting[approval_id]:
+                del self._waiting[approval_id]
+
+    async def look_again(self) -> None:
+        """Wake the hooks whose requests have been answered, if it is unknown which were. Raise DatabaseUnavailable."""
+        if self._waiting:
+            async with self._database.transaction() as connection:
+                found = await requests.find(connection, _c.id.in_(list(self._waiting)), _c.state != "waiting")
+            await self._wake(one.id for one in found)
+
+    async def _wake(self, answered: Iterable[str], *, is_answered: bool = True) -> None:
+        for waiting in [one for name in answered for one in self._waiting.get(name, ())]:
+            if not waiting.done():
+                waiting.set_result(is_answered)
+
+    async def leave(self) -> None:
+        """Let the waiting hooks go with the refusals that they have: the server stops."""
+        await self._wake(list(self._waiting), is_answered=False)
 
     async def _find_or_add(
         self,
@@ -144,7 +193,7 @@ class Approvals:
             reading=msgspec.to_builtins(reading),
             approvers=" ".join(approvers),
             created_at=now,
-            expires_at=now + timedelta(**{_UNITS[expires[-1]]: int(expires[:-1])}),
+            expires_at=now + timedelta(seconds=_seconds(expires)),
         )
         await requests.add(connection, made)
         self._emit(made, "opened")
@@ -173,7 +222,11 @@ class Approvals:
                 answered, is_new = await requests.answer(
                     connection, principal, approval_id, approve=approve, reason=reason, now=self._now()
                 )
+                if is_new:
+                    number = await numbers.raise_number(connection, principal.organisation, KIND)
+                    await numbers.name_objects(connection, principal.organisation, KIND, number, [answered.id])
         if is_new:
+            self._changes.announce(KIND)
             self._emit(answered, "answered", answer="allow" if approve else "deny", answered_by=principal.user)
         return answered
 
@@ -192,8 +245,12 @@ class Approvals:
         self._events.emit(whose, payload)
 
 
-_UNITS = {"m": "minutes", "h": "hours"}
+_UNITS = {"s": 1, "m": 60, "h": 3_600}
 _WHOM = {"self": "you", "lead": "your team's lead"}
+
+
+def _seconds(span: str) -> int:
+    return int(span[:-1]) * _UNITS[span[-1]]
 
 
 def act_of(call: ToolCall, terms: list[str], *, is_shell: bool) -> str:

@@ -12,8 +12,9 @@ from baton.decide.service import Installation, PreToolUse
 from baton.decide.session_events_api import SessionEventsEndpoint
 from baton.decide.strangers import Strangers
 from baton.events.emitting.emission import Emitter
+from baton.kernel.http.features import Lifecycle
 from baton.kernel.http.serving.hot_routes import HotRoute
-from baton.kernel.kernel import Kernel
+from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.machines.client_processes import ClientProcesses
 from baton.machines.session_projects import ClientActivity
 from baton.modes.freezes import Freezes
@@ -41,6 +42,7 @@ class DecideFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 def build(
     kernel: Kernel,
+    lifecycle: Lifecycle,
     *,
     users: Users,
     policies: Policies,
@@ -57,7 +59,9 @@ def build(
     """Build the services. A worker's supervisor is a process of the server as well."""
     installation = Installation(kernel.settings, is_worker=is_worker)
     kernel.run(installation.run)
-    approvals = Approvals(kernel.database, events)
+    approvals = Approvals(kernel.database, kernel.changes, events)
+    leave = PeriodicTask("waiting hooks", 1, lambda _: approvals.leave() if lifecycle.phase == "draining" else None)
+    kernel.every(leave)
     pre_tool_use = PreToolUse(
         rate=sessions.rate,
         policies=policies,
@@ -76,6 +80,7 @@ def build(
     start_patterns = StartPatterns(sessions.sessions, context.injection)
     hooks = Hooks(
         pre_tool_use=pre_tool_use,
+        approvals=approvals,
         sessions=sessions.sessions,
         brackets=sessions.brackets,
         advice=sessions.advice,

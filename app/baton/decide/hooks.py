@@ -10,9 +10,11 @@ from baton.context.advisories.service import HEADING as ADVISORIES
 from baton.context.advisories.service import PromptAdvisories
 from baton.context.compliance.service import Compliance
 from baton.context.patterns.injection import PatternInjection
+from baton.decide.approvals import Approvals
 from baton.decide.prompt_texts import MOST_LINES, wanted
 from baton.decide.service import PreToolUse
 from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import BatonError
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.users import reach
 from baton.records.pipeline.recorder import Decision
@@ -57,6 +59,7 @@ _ON_BATON = "guardrails/baton-"
 _UNASKED = " Nobody can be asked while a skill or a command is loaded: the person may run the line in a terminal."
 _SHOWS_AT_THE_END = frozenset({"claude-code"})
 """Clients that show a person the message in the answer to the end of a turn; elsewhere it waits for the next prompt."""
+LONGEST_WAIT_S = 540
 _SHOWN = 200
 """Characters of a line that a reason shows."""
 
@@ -68,7 +71,7 @@ class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision | None = None
     degraded: tuple[str, ...] = ()
     wants: str = ""
-    """What the shim is to send besides: `agents`, or `texts NAME ABOUT`; "" for nothing."""
+    """What the shim is to do besides: `agents`, `texts NAME ABOUT`, `wait SECONDS REQUEST` or `again`; "" for nothing."""
 
 
 class Hooks:
@@ -78,6 +81,7 @@ class Hooks:
         self,
         *,
         pre_tool_use: PreToolUse,
+        approvals: Approvals,
         sessions: Sessions,
         brackets: SubagentBrackets,
         advice: LateAdvice,
@@ -92,6 +96,7 @@ class Hooks:
         self._start_patterns = start_patterns
         self._advisories = advisories
         self._pre_tool_use = pre_tool_use
+        self._approvals = approvals
         self._brackets = brackets
         self._advice = advice
         self._sessions = sessions
@@ -113,13 +118,23 @@ class Hooks:
             "Stop": self._stopped,
         }
 
-    async def handle(self, caller: Caller, event: HookEvent) -> HookOutcome:
-        """Return the answer to one event."""
+    async def wait(self, caller: Caller, about: str) -> HookOutcome:
+        """Wait for a person's answer, as told by `wants`. With the answer, the shim asks about the call again."""
+        seconds, _, request = about.partition(" ")
+        limit = min(int(seconds), LONGEST_WAIT_S) if seconds.isascii() and seconds.isdigit() else 0
+        try:
+            is_answered = await self._approvals.wait(caller.principal, request, limit)
+        except BatonError:  # the shim keeps the refusal
+            is_answered = False
+        return HookOutcome(wants="again" if is_answered else "")
+
+    async def handle(self, caller: Caller, event: HookEvent, *, again: bool = False) -> HookOutcome:
+        """Return the answer to one event; `again` as in `PreToolUse.decide`."""
         unknown: tuple[str, ...] = ()
         if event.sign is not None:
             event, unknown = await self._brackets.place(caller.principal, event)
         if event.name == "PreToolUse":
-            return await self._tool_call(caller, event, unknown)
+            return await self._tool_call(caller, event, unknown, again=again)
         answer = self._answers.get(event.name)
         return HookOutcome() if answer is None else await answer(caller, event)
 
@@ -145,9 +160,11 @@ class Hooks:
         answer = HookAnswer(context=started.context, system_message=started.notice)
         return HookOutcome(answer=answer, degraded=started.degraded, wants="agents" if started.wants_agents else "")
 
-    async def _tool_call(self, caller: Caller, event: HookEvent, unknown: tuple[str, ...]) -> HookOutcome:
+    async def _tool_call(
+        self, caller: Caller, event: HookEvent, unknown: tuple[str, ...], *, again: bool
+    ) -> HookOutcome:
         call = as_call(caller, event)
-        decision = await self._pre_tool_use.decide(caller, call, degraded=unknown)
+        decision = await self._pre_tool_use.decide(caller, call, degraded=unknown, again=again)
         answer = answer_of(decision.verdict)
         if event.sign is not None and answer.effect == "none":
             await self._brackets.started(caller.principal, event)
@@ -155,7 +172,7 @@ class Hooks:
             await self._brackets.distrust(caller.principal, event)
         if answer.context and words_of(event.client).advice_after:
             self._advice.keep(caller.principal, call, answer.context)
-        wants = "" if caller.disabled or answer.effect == "deny" else wanted(event)
+        wants = decision.wants or ("" if caller.disabled or answer.effect == "deny" else wanted(event))
         return HookOutcome(answer=answer, decision=decision, degraded=decision.degraded, wants=wants)
 
     async def _held_line(self, caller: Caller, event: HookEvent) -> HookOutcome:

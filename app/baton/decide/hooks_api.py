@@ -38,6 +38,7 @@ MAX_BODY = 32 << 20
 """Bytes of an event."""
 PATH = "/hooks/"
 _NAMED = re.compile(rb'"(?:hook_event_name|hookEventName|hookName)"\s*:\s*"(\w{1,40})"')
+_WAIT, _AGAIN = "wait ", "again"
 _CHECKSUM = re.compile(r"[0-9]{1,10}-[0-9]{1,10}")
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,11 @@ class HooksEndpoint:
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one event."""
         client = _client(request)
-        if about := request.parameter("about"):
+        about = request.parameter("about")
+        if about.startswith(_WAIT):
+            waited = await self._service.wait(caller, about.removeprefix(_WAIT))
+            return Response(b"{}", 200, _headers(waited, caller))
+        if about not in {"", _AGAIN}:
             return await self._texts(request, caller, client, about)
         payload = await _payload(request.body)
         client = who_posts(client, payload)
@@ -78,7 +83,7 @@ class HooksEndpoint:
             event = msgspec.structs.replace(event, agents=_checksum(request.headers))
         if SHIM in request.headers:
             await self._processes.remember(request.headers[SHIM])
-        outcome = await self._service.handle(caller, event)
+        outcome = await self._service.handle(caller, event, again=about == _AGAIN)
         body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
         return Response(encode(body), 200, _headers(outcome, caller))
 

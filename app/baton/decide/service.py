@@ -222,13 +222,22 @@ class PreToolUse:
         self._answers = RecentAnswers()
 
     async def decide(
-        self, caller: Caller, call: ToolCall, degraded: tuple[str, ...] = (), *, is_held: bool = False
+        self,
+        caller: Caller,
+        call: ToolCall,
+        degraded: tuple[str, ...] = (),
+        *,
+        is_held: bool = False,
+        again: bool = False,
     ) -> Decision:
         """Decide a call and record the decision. A retry gets the first attempt's answer and is not counted.
 
-        `degraded` lists the services unavailable while the call was read.
+        `degraded` lists the services unavailable while the call was read. `again`: a person has answered about the call
+        meanwhile, so it is no retry.
         """
         case = await self._place(caller, call)
+        if again:
+            case.key = (*case.key[:3], case.key[3] and case.key[3] + b" again")
         case.degraded = degraded
         case.is_held = is_held
         answered = self._retry(case) or (None if is_held else await self._read_history(case))
@@ -258,11 +267,11 @@ class PreToolUse:
 
     async def _weigh_request(self, case: CallCase, decision: Decision) -> Decision:
         """Turn a question into an approval request, if the client cannot show it or it is for another person."""
-        weighed = await self._approvals.weigh(
+        weighed, wants = await self._approvals.weigh(
             case.caller.principal, case.call, decision.verdict, case.in_force.policies
         )
         passes = weighed.effect == "abstain"
-        return msgspec.structs.replace(decision, verdict=weighed, overridden=decision.overridden or passes)
+        return msgspec.structs.replace(decision, verdict=weighed, overridden=decision.overridden or passes, wants=wants)
 
     async def preview(self, caller: Caller, call: ToolCall, *, is_held: bool = False) -> Verdict:
         """Judge a call under the exceptions in force, without reading its history and without a record."""

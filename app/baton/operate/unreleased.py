@@ -30,6 +30,8 @@ _CHANGED = (
     # Keys of context handlers are secrets, now unused.
     "DELETE FROM organisation_settings WHERE key IN ('context-sources', 'enrichment-handlers')",
     "DROP TABLE decision_rules",
+    "ALTER TABLE event_webhooks ADD COLUMN format VARCHAR DEFAULT 'cloudevents' NOT NULL",
+    "ALTER TABLE event_webhooks ADD COLUMN console VARCHAR DEFAULT '' NOT NULL",
     "ALTER TABLE decisions ADD COLUMN repeats INTEGER DEFAULT '0' NOT NULL",
     # Written again with the new column.
     "UPDATE summed_hours SET valid = false",

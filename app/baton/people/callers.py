@@ -174,11 +174,12 @@ def _worktrees(text: str) -> tuple[str, ...]:
 
 
 def _models(text: str) -> SessionModels:
-    """Parse a client's models: aliases, `cloud` or `gateway`, and `model=…`, separated by blanks."""
+    """Parse a client's models: aliases, `cloud` or `gateway`, `headless`, and `model=…`, separated by blanks."""
     words, _, model = text.partition("model=")
     said = words.split()
     provider: Literal["", "cloud", "gateway"] = next((one for one in _PROVIDERS if one in said), "")
-    return SessionModels(model=model, mapped=tuple(one for one in said if one in MODELS), provider=provider)
+    mapped = tuple(one for one in said if one in MODELS)
+    return SessionModels(model=model, mapped=mapped, provider=provider, headless="headless" in said)
 
 
 def _bearer(headers: dict[bytes, bytes]) -> str:

@@ -23,6 +23,8 @@ Forward = Callable[[str, bytes, dict[str, str], float], tuple[int, list[tuple[st
 """Sends a target, a body and headers to the server within some seconds, and returns its answer."""
 HEADER = "Baton-Relay"
 """The header with the secret."""
+WAITS = "Baton-Waits"
+"""The header of an entry whose client waits for a person's answer."""
 LARGEST = 16 << 20
 
 
@@ -74,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             env["CLAUDE_PROJECT_DIR"] = str(Path(f"/proc/{self.pid}/cwd").readlink())
         hook = _Hook(client, event, self.headers["Baton-On-Failure"] or "", self.config, is_known=True, env=env)
-        hook.port = self.server
+        hook.port, hook.waits = self.server, WAITS in self.headers
         said = b"" if hook.is_disabled else hook.run(body)
         # Where the client's words have no refusal, a failed request is one for a client that blocks on it.
         is_refused = hook.has_failed and not said and hook.on_failure == "block" and event not in NEVER_BLOCKED

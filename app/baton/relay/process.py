@@ -27,6 +27,8 @@ IDLE_S = 1_800
 """Seconds without a request until the relay ends."""
 UPSTREAM_S = 14.0
 """Seconds to wait for the server: the longest wait of a hook."""
+WAIT_S = 560.0
+"""The same for a hook that waits for a person."""
 _CURL: dict[type[Exception], str] = {
     socket.gaierror: "6", ConnectionRefusedError: "7", TimeoutError: "28", ssl.SSLCertVerificationError: "60",
 }  # fmt: skip
@@ -123,7 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(400, [], b"{}")
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP | {"host"}}
         try:
-            self._answer(*self.server.forward(self.path, body, headers))
+            waits = "about=wait" in self.path
+            self._answer(*self.server.forward(self.path, body, headers, WAIT_S if waits else UPSTREAM_S))
         except (OSError, http.client.HTTPException) as error:
             # The reason is curl's exit code: the shim words it as if it had asked the server itself.
             self._answer(

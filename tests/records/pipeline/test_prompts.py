@@ -99,7 +99,7 @@ class World:
         outcomes = Outcomes(redis, recorder, Counters(), SessionEvents(redis, NO_EVENTS, self.users.keeps_prompts))
         self.decides = PreToolUse(
             freezes=Freezes(database, self.changes, self.users, organisation="default"),
-            approvals=Approvals(database),
+            approvals=(approvals := Approvals(database, self.changes)),
             policies=self.policies,
             modes=self.modes,
             sessions=sessions,
@@ -115,6 +115,7 @@ class World:
         routing = Routing(((Detect(),),), sessions=sessions, traces=traces, counters=counters)
         self.hooks = Hooks(
             pre_tool_use=self.decides,
+            approvals=approvals,
             sessions=sessions,
             brackets=SubagentBrackets(redis),
             advice=LateAdvice(redis),

@@ -98,7 +98,7 @@ def hits(policies, tool):
         ),
         (
             {"config.yaml": "shell_tools: {}"},
-            ": `aliases`, `lists`, `model_aliases`, `overrides`, `packs`, `places`, `rosters`, `rules`",
+            ": `aliases`, `headless`, `lists`, `model_aliases`, `overrides`, `packs`, `places`, `rosters`, `rules`",
         ),
         ({"config.yaml": "lists: {known: [y]}"}, "a wider tier sets the list `known`"),
         ({"shell/x.yaml": "x: read-only"}, "shell/x.yaml:1: only the organisation may change shell tables"),
@@ -415,7 +415,7 @@ def test_an_unknown_pack_is_named(files, problem):
     assert problem in problems(files, base=base)[0]
 
 
-ASK = "`baton request DECISION_ID --because WHY`"
+ASK = "`baton request DECISION_ID --reason WHY`"
 LIFT = f"grant an exception; ask for it: {ASK}."
 WAYS = {
     "user": f"It is a rule of `web`, who can {LIFT}",

@@ -70,4 +70,4 @@ def test_a_grant_that_makes_no_sense_is_refused(http, asked, body, text):
 def test_a_refusal_names_the_request_for_its_exception(http, session):
     line = {"tool_name": "Bash", "tool_input": {"command": "git push --force origin main"}}
     said = ok(http.post("/pre-tool-use", json=session | line))
-    assert f"baton request {said['decision_id']} --because" in said["reason"]
+    assert f"baton request {said['decision_id']} --reason" in said["reason"]

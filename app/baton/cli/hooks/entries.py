@@ -9,13 +9,14 @@ import msgspec
 from baton.cli.hooks.shims import Shim, ShimKind, line, quote
 from baton.clients.registry import SPECS
 from baton.local.hook import answer
-from baton.relay.native import HEADER
+from baton.relay.native import HEADER, WAITS
 
 Transport = Literal["http", "curl"]
 PROTOCOL = "1"
 
 _TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 15, "SessionEnd": 3}
 _USUAL_TIMEOUT = 2
+_BESIDE_S = 10
 EVENTS: dict[str, tuple[str, ...]] = {client: tuple(spec.natives) for client, spec in SPECS.items()}
 """The events that each client gets an entry for, by Baton's names."""
 DECIDING = frozenset({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit"})
@@ -56,9 +57,17 @@ class HookOptions(msgspec.Struct, frozen=True, kw_only=True):
     other: Shim | None = None
 
 
-def seconds_of(event: str) -> int:
-    """Return a client's timeout for an event, in seconds. `hooks/baton-lib.sh` gives up earlier."""
-    return _TIMEOUTS.get(event, _USUAL_TIMEOUT)
+def seconds_of(client: str, event: str) -> int:
+    """Return a client's timeout for an event, in seconds. `hooks/baton-lib.sh` gives up earlier.
+
+    A call may wait for a person. It then takes three requests more than the wait.
+    """
+    longest = _longest_wait(client, event)
+    return longest + _BESIDE_S if longest else _TIMEOUTS.get(event, _USUAL_TIMEOUT)
+
+
+def _longest_wait(client: str, event: str) -> int:
+    return SPECS[client].longest_wait if event == "PreToolUse" else 0
 
 
 def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
@@ -74,7 +83,11 @@ def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
             "hooks": [
                 _http(options, event)
                 if options.transport == "http" and event not in WITHOUT_HTTP
-                else {"type": "command", "command": _command(options, event), "timeout": seconds_of(event) * unit}
+                else {
+                    "type": "command",
+                    "command": _command(options, event),
+                    "timeout": seconds_of(options.client, event) * unit,
+                }
                 | ({"async": True} if event in BACKGROUND and options.client == "claude-code" else {})
                 | (_on_failure(options, event) if options.client == "claude-code" else {})
             ]
@@ -86,7 +99,8 @@ def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
 def commands(options: HookOptions) -> dict[str, dict[str, Any]]:
     """Return the command and the timeout of each event, for a client with its own file format."""
     return {
-        event: {"command": _command(options, event), "timeout": seconds_of(event)} for event in EVENTS[options.client]
+        event: {"command": _command(options, event), "timeout": seconds_of(options.client, event)}
+        for event in EVENTS[options.client]
     }
 
 
@@ -116,10 +130,11 @@ def describe(hook: dict[str, Any]) -> tuple[Transport, bool]:
 
 def _command(options: HookOptions, event: str) -> str:
     must = options.fail_closed and event in DECIDING
+    block, waits = options.fail_closed, _longest_wait(options.client, event) > 0
     if options.other:
         missing = json.loads(answer.warning(options.client, event, _NOT_INSTALLED))
-        return line(options.other, options.client, event, block=options.fail_closed, must=must, missing=missing)
-    call = f"/bin/sh {options.shim} {options.client} {event}{' block' if options.fail_closed else ''}"
+        return line(options.other, options.client, event, block=block, must=must, missing=missing, waits=waits)
+    call = f"/bin/sh {options.shim} {options.client} {event}{' block' * block}{' wait' * waits}"
     call += f" {quote(options.config, 'sh')}" if options.config else ""
     if must:
         return f"{call} || exit 2"
@@ -134,11 +149,12 @@ def _http(options: HookOptions, event: str) -> dict[str, Any]:
     return {
         "type": "http",
         "url": f"http://127.0.0.1:{port}/hooks/{options.client}?event={event}",
-        "timeout": seconds_of(event),
+        "timeout": seconds_of(options.client, event),
         "headers": {
             HEADER: secret,
             "Baton-On-Failure": "block" if options.fail_closed else "allow",
             "Baton-Protocol": PROTOCOL,
+            **({WAITS: "1"} if _longest_wait(options.client, event) else {}),
         },
         **_on_failure(options, event),
     }

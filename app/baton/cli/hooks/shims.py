@@ -48,7 +48,9 @@ def shell_of(client: str, shim: Shim) -> Shell:
     return SPECS[client].windows_shell or ("sh" if shutil.which("bash") else "powershell")
 
 
-def line(shim: Shim, client: str, event: str, *, block: bool, must: bool, missing: dict[str, Any]) -> str:
+def line(
+    shim: Shim, client: str, event: str, *, block: bool, must: bool, missing: dict[str, Any], waits: bool = False
+) -> str:
     """Return the line for an event.
 
     With `must` a call is refused if the shim itself is missing; otherwise it continues, and `missing` is answered at a
@@ -56,7 +58,7 @@ def line(shim: Shim, client: str, event: str, *, block: bool, must: bool, missin
     """
     shell = shell_of(client, shim)
     start = _start(shim, shell)
-    call = f"{start} {client} {event}" + (" block" if block else "")
+    call = f"{start} {client} {event}" + " block" * block + " wait" * waits
     call += f" {quote(shim.config, shell)}" if shim.config else ""
     said = json.dumps(missing) if event == "SessionStart" else ""
     if shell == "sh" and not shim.windows:

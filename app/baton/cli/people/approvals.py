@@ -12,11 +12,11 @@ import typer
 
 from baton.cli.options import AsJson
 from baton.cli.output import end_with_json, plain
-from baton.local.server import Api
+from baton.cli.policies.decisions import PAUSES_S
+from baton.local.server import Api, ApiError, Refused, TokenRefused
 
-_EVERY_S = 2.0
 RequestId = Annotated[str, typer.Argument(help="The request, as `baton approvals` lists it.")]
-Why = Annotated[str, typer.Option(help="The reason; the agent reads it with a denial.")]
+Reason = Annotated[str, typer.Option(help="The reason; the agent reads it with a denial.")]
 
 
 def approvals(
@@ -33,33 +33,51 @@ def approvals(
     if not found:
         print("Nothing waits for you.")
     known = {one["id"] for one in found}
+    sys.stdout.flush()  # a pipe's reader sees each request at once
+    broken = 0
     while follow:
-        sys.stdout.flush()  # a pipe's reader sees each request at once
-        time.sleep(_EVERY_S)
-        for one in _waiting(api):
-            if one["id"] not in known:
-                known.add(one["id"])
-                if one["may_answer"]:
-                    _notify(one)
-                _show(one)
+        try:
+            # Pings count as well: the stream does not tell an approver of another team what has come.
+            for _ in api.events("/stream", query={"topics": "questions"}):
+                broken = 0
+                _show_new(api, known)
+            time.sleep(PAUSES_S[0])  # the server is stopping; the next one continues
+        except KeyboardInterrupt:
+            return
+        except ApiError as error:
+            if broken == len(PAUSES_S) or isinstance(error, TokenRefused | Refused):
+                raise
+            time.sleep(PAUSES_S[broken])
+            broken += 1
 
 
-def approve(request_id: RequestId, why: Why = "", as_json: AsJson = False) -> None:
+def approve(request_id: RequestId, reason: Reason = "", as_json: AsJson = False) -> None:
     """Approve one act of an agent.
 
     The agent makes the same call again; any other call is still refused.
     """
-    _answer(request_id, "allow", why, as_json=as_json)
+    _answer(request_id, "allow", reason, as_json=as_json)
 
 
-def deny(request_id: RequestId, why: Why = "", as_json: AsJson = False) -> None:
+def deny(request_id: RequestId, reason: Reason = "", as_json: AsJson = False) -> None:
     """Deny one act of an agent."""
-    _answer(request_id, "deny", why, as_json=as_json)
+    _answer(request_id, "deny", reason, as_json=as_json)
 
 
 def _waiting(api: Api) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = api.request("GET", "/approvals")["items"]
     return found
+
+
+def _show_new(api: Api, known: set[str]) -> None:
+    """Show the requests that are not known yet."""
+    for one in _waiting(api):
+        if one["id"] not in known:
+            known.add(one["id"])
+            if one["may_answer"]:
+                _notify(one)
+            _show(one)
+    sys.stdout.flush()
 
 
 def _show(one: dict[str, Any]) -> None:
@@ -81,8 +99,8 @@ def _notify(one: dict[str, Any]) -> None:
         print("\a", end="")
 
 
-def _answer(request_id: str, answer: Literal["allow", "deny"], why: str, *, as_json: bool) -> None:
-    one = Api().request("POST", f"/approvals/{quote(request_id, safe='')}", body={"answer": answer, "reason": why})
+def _answer(request_id: str, answer: Literal["allow", "deny"], reason: str, *, as_json: bool) -> None:
+    one = Api().request("POST", f"/approvals/{quote(request_id, safe='')}", body={"answer": answer, "reason": reason})
     if as_json:
         end_with_json(one)
     print(

@@ -17,11 +17,11 @@ ExceptionId = Annotated[str, typer.Argument(help="The exception, as `baton excep
 
 def request(
     decision_id: Annotated[str, typer.Argument(help="The refusal's decision, as the refusal names it.")],
-    because: Annotated[str, typer.Option(help="Why the call is needed.")],
+    reason: Annotated[str, typer.Option(help="Why the call is needed.")],
     as_json: AsJson = False,
 ) -> None:
     """Ask for an exception from the rule that stopped a call."""
-    made = Api().request("POST", "/exceptions", body={"decision_id": decision_id, "reason": because})
+    made = Api().request("POST", "/exceptions", body={"decision_id": decision_id, "reason": reason})
     if as_json:
         show_json(made)
         return

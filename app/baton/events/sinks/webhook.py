@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import hmac
+import html
 import time
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import httpx2
 import msgspec
@@ -18,15 +20,18 @@ ATTEMPTS = 12
 """How often an event is sent before it is given up: with the pauses between, for about seven minutes."""
 SECRET_PREFIX = "whsec_"  # noqa: S105 - how secrets begin
 CONTENT_TYPE = "application/cloudevents+json"
+Format = Literal["cloudevents", "slack"]
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered receiver. `secret` signs its deliveries."""
+    """A registered receiver. `secret` signs its deliveries; a message for Slack links to `console`."""
 
     id: str
     url: str
     topics: tuple[str, ...]
     secret: str
+    format: Format = "cloudevents"
+    console: str = ""
 
     def __repr__(self) -> str:
         return f"Webhook({self.id})"
@@ -70,7 +75,10 @@ class WebhookSink:
         try:
             # Resolved each time: a name public at registration may resolve to an internal address today.
             to = await destination(self._webhook.url, self._allowed)
-            headers = {"host": to.host, "content-type": CONTENT_TYPE, "user-agent": "baton"}
+            kind = CONTENT_TYPE
+            if self._webhook.format == "slack":
+                event, kind = slack_message(event, self._webhook.console), "application/json"
+            headers = {"host": to.host, "content-type": kind, "user-agent": "baton"}
             headers |= signed(self._webhook.secret, event_id, int(time.time()), event)
             async with self._client.stream(
                 "POST", to.url, content=event, headers=headers, extensions={"sni_hostname": to.name}
@@ -82,6 +90,19 @@ class WebhookSink:
             raise SinkFailed(f"{type(error).__name__}: {error}"[:200]) from error
         if not 200 <= status < 300:  # noqa: PLR2004 - HTTP's word for success
             raise SinkFailed(f"the receiver answered {status}")
+
+
+def slack_message(event: bytes, console: str) -> bytes:
+    """Return an event as a message that Slack's incoming webhooks accept: a line of text, and a link to the console."""
+    whole = msgspec.json.decode(event)
+    data: dict[str, Any] = whole.get("data") or {}
+    question = data.get("question_id")
+    shown = ("tool_name", "agent", "project", "state", "answer", "answered_by", "reason")
+    facts = ", ".join(f"{name.replace('_', ' ')} {data[name]}" for name in shown if data.get(name))
+    what = f"{whole.get('user', '')}: {data.get('event_type', whole.get('type', ''))} {question or ''}".rstrip()
+    text = html.escape(f"{what} ({facts})" if facts else what, quote=False)  # nothing in it may be a link or a mention
+    link = f" <{console}/ui/waiting#question-{question}|Open>" if question and console else ""
+    return msgspec.json.encode({"text": text + link})
 
 
 def signed(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str, str]:

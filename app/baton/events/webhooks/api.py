@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.events.sinks.runner import SinkCounts
+from baton.events.sinks.webhook import Format
 from baton.events.webhooks.service import RegisteredWebhook, Webhooks
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
@@ -32,6 +33,9 @@ class WebhookBody(BaseModel):
     url: str = Field(min_length=1, description="Destination of the events; it must be a public address.")
     topics: list[str] = Field(min_length=1, max_length=100, description="Short names of open topics.")
     description: str = ""
+    format: Format = Field(
+        "cloudevents", description="`slack`: a `text` that Slack accepts, of a request with a link to the console."
+    )
     reason: str = ""
 
 
@@ -42,6 +46,7 @@ class WebhookModel(BaseModel):
     url: str
     topics: list[str]
     description: str
+    format: Format
     created_at: datetime
     created_by: str
     sent: int = 0
@@ -61,6 +66,7 @@ class WebhookModel(BaseModel):
             url=webhook.url,
             topics=list(webhook.topics),
             description=webhook.description,
+            format=webhook.format,
             created_at=webhook.created_at,
             created_by=webhook.created_by,
             sent=counts.sent,
@@ -93,11 +99,15 @@ async def list_webhooks(caller: CallerOf, webhooks: WebhooksOf) -> WebhooksModel
 @router.post(
     "", operation_id="create_event_webhook", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
 )
-async def create_webhook(caller: CallerOf, webhooks: WebhooksOf, body: WebhookBody) -> NewWebhookModel:
-    """Register a webhook. It receives events published from now on, signed in the form of Standard Webhooks."""
-    made = await webhooks.add(
-        caller.principal, url=body.url, topics=body.topics, description=body.description, reason=body.reason
-    )
+async def create_webhook(
+    request: Request, caller: CallerOf, webhooks: WebhooksOf, body: WebhookBody
+) -> NewWebhookModel:
+    """Register a webhook. It receives events published from now on, signed in the form of Standard Webhooks.
+
+    Links of messages begin with the address to which this request is sent.
+    """
+    console = str(request.base_url).rstrip("/")
+    made = await webhooks.add(caller.principal, **body.model_dump(), console=console)
     return NewWebhookModel(**WebhookModel.build(made, SinkCounts()).model_dump(), secret=made.secret)
 
 

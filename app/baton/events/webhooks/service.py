@@ -14,7 +14,7 @@ from uuid_utils import uuid7
 from baton.events.reading import topic_named
 from baton.events.sinks.runner import SinkCounts, sink_counts
 from baton.events.sinks.sinks import WEBHOOKS
-from baton.events.sinks.webhook import SECRET_PREFIX, Webhook
+from baton.events.sinks.webhook import SECRET_PREFIX, Format, Webhook
 from baton.kernel.base.errors import Conflict, Invalid, NotFound
 from baton.kernel.base.sql import Database, row_of, table_of
 from baton.kernel.base.storable import storable
@@ -30,7 +30,7 @@ from baton.rules.call.call import Principal
 
 
 class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True):
-    """A webhook as it is stored; `secret` is shown once, when it is made."""
+    """A webhook as it is stored; `secret` is shown once, when it is made. `console` is the server's address."""
 
     id: str
     url: str
@@ -39,6 +39,8 @@ class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     created_at: datetime
     created_by: str
+    format: Format = "cloudevents"
+    console: str = ""
 
 
 KIND = "event_webhooks"
@@ -116,7 +118,15 @@ class Webhooks:
         return [(one, counts.get(f"webhook:{one.id}", SinkCounts())) for one in webhooks]
 
     async def add(
-        self, principal: Principal, *, url: str, topics: Sequence[str], description: str, reason: str
+        self,
+        principal: Principal,
+        *,
+        url: str,
+        topics: Sequence[str],
+        description: str,
+        reason: str,
+        format: Format = "cloudevents",  # noqa: A002 - the column's name
+        console: str = "",
     ) -> RegisteredWebhook:
         """Register a webhook, with a new secret.
 
@@ -146,6 +156,8 @@ class Webhooks:
             description=description,
             created_at=datetime.now(UTC),
             created_by=principal.user,
+            format=format,
+            console=console,
         )
         async with self._changes.write(KIND, principal, "webhook.create") as change:
             await add(change.connection, self._organisation, webhook)
@@ -172,5 +184,5 @@ class Webhooks:
 
     def mirror(self) -> None:
         """Copy the webhooks to Redis, for the drain."""
-        copy = [Webhook(id=one.id, url=one.url, topics=one.topics, secret=one.secret) for one in self._webhooks]
+        copy = [msgspec.convert(one, Webhook, from_attributes=True) for one in self._webhooks]
         self._redis.send(b"SET", WEBHOOKS, _encode(copy))

@@ -1,4 +1,4 @@
-"""`baton hook CLIENT EVENT [block] [CONFIG]`: asks Baton about one event, prints its answer. Contract: hooks/README.md.
+"""`baton hook CLIENT EVENT [block] [wait] [CONFIG]`: asks Baton about one event, prints its answer. Contract: hooks/README.md.
 
 It behaves like `hooks/baton-hook.sh`, with one difference: it refuses in the client's own words, never by exit code.
 PowerShell passes on only 0 and 1.
@@ -15,9 +15,7 @@ TYPE_CHECKING = False  # as in `typing`: its import takes longer than a hook may
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-USAGE = (
-    "baton hook: asks a server about one event of an agent's client; usage: baton hook CLIENT EVENT [block] [CONFIG]"
-)
+USAGE = "baton hook: asks a server about one event of an agent's client; usage: baton hook CLIENT EVENT [block] [wait] [CONFIG]"
 NEVER_BLOCKED = frozenset(
     {"Stop", "SubagentStop", "PostToolUse", "PostToolUseFailure", "PermissionDenied", "PreCompress"}
 )
@@ -80,9 +78,13 @@ class Hook:
         is_known = words[-1:] == ["now"]  # the process that has started this one has looked at the environment
         rest = words[2 : len(words) - is_known]
         on_failure = rest.pop(0) if rest[:1] in (["block"], ["allow"]) else ""
+        waits = rest[:1] == ["wait"]
+        rest = rest[waits:]
         if len(words) < 2 or len(rest) > 1:  # noqa: PLR2004 - client and event
             return None
-        return cls(words[0], words[1], on_failure, "".join(rest), is_known=is_known)
+        hook = cls(words[0], words[1], on_failure, "".join(rest), is_known=is_known)
+        hook.waits = waits
+        return hook
 
     def __init__(
         self,
@@ -119,6 +121,8 @@ class Hook:
         self.is_disabled = env.get("BATON_DISABLED", "") in _YES
         self.debug = env.get("BATON_DEBUG") in {"1", "true"}
         self.seconds = _SECONDS.get(event, 1.5)
+        self.waits = False
+        """Whether the client allows the time to wait for a person."""
         self.folder, self.prefix = "", "failed,"
         self.agents, self.agents_sum = b"", ""
         """What the client's agents' files say, and its checksum."""
@@ -154,7 +158,7 @@ class Hook:
         try:
             url = Url(self.url)
             self._recall(url)
-            found = self._ask(url, body)
+            found = self._await_answer(url, body, self._ask(url, body))
             if found.header("baton-wants").startswith("texts "):
                 found = self._send_texts(url, found)
         except NoAnswerError as error:
@@ -203,6 +207,20 @@ class Hook:
         body = clients.gather(name, self._start(), root, self.env, self.home)
         found = self._ask(url, body, f"&about={about}")
         return first if found.body.strip() == b"{}" else found
+
+    def _await_answer(self, url: Url, body: bytes, first: Answer) -> Answer:
+        """Wait until a person has answered, then ask again. The first answer is a refusal: it stays if anything fails."""
+        word, seconds, name = f"{first.header('baton-wants')}  ".split(" ")[:3]
+        if not (self.waits and word == "wait" and name.isidentifier() and seconds.isdecimal() and len(seconds) <= 3):  # noqa: PLR2004 - digits
+            return first
+        usual, self.seconds = self.seconds, int(seconds) + 5.0
+        try:
+            waited = self._ask(url, b"", f"&about=wait+{seconds}+{name}")
+            self.seconds = usual
+            found = self._ask(url, body, "&about=again") if waited.header("baton-wants") == "again" else first
+        except NoAnswerError:
+            return first
+        return found if found.status[:3] == "200" and found.body[:1] == b"{" else first
 
     def _ask(self, url: Url, body: bytes, more: str = "") -> Answer:
         return post(

@@ -41,6 +41,8 @@ def models(client: str, env: Mapping[str, str]) -> str:
         ]
         clouds = "/".join(env.get(f"CLAUDE_CODE_USE_{one}", "") for one in ("BEDROCK", "VERTEX", "FOUNDRY"))
         words += ["cloud"] if any(yes in clouds for yes in ("1", "true", "yes", "on")) else []
+    if client == "claude-code" and env.get("CLAUDE_CODE_SESSION_ATTENDED") == "0":
+        words.append("headless")
     if url and not f"{url}/".startswith("https://api.anthropic.com/"):
         words.append("gateway")
     return " ".join([*words, f"model={model}"] if model else words)

@@ -65,7 +65,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The decision on one call. `degraded` names unavailable services; `elapsed_us` is in microseconds.
 
     `overridden` is True if Baton was switched off for the session, so that no rule ran, or if a matching rule was
-    lifted for it.
+    lifted for it. `wants` is what its hook may wait for.
     """
 
     id: str
@@ -75,6 +75,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     degraded: tuple[str, ...] = ()
     elapsed_us: int = 0
     overridden: bool = False
+    wants: str = ""
 
 
 # Counts in this process since its start; `/metrics` reads them. Counting is on the path of every answer, so each count

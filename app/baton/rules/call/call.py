@@ -41,16 +41,17 @@ _ANTHROPIC = re.compile(
 
 
 class SessionModels(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A client's report at session start about the models available to it.
+    """A client's report at session start about the models available to it, and whether a person is there.
 
     `model` is the session's own, "" if unknown. `mapped` are the aliases mapped by the environment to a model of the
     provider (`ANTHROPIC_DEFAULT_HAIKU_MODEL`). `provider` is `cloud` for Bedrock, Vertex and Foundry, and `gateway` for
-    an address other than Anthropic's.
+    an address other than Anthropic's. `headless`: nobody can be asked in the client.
     """
 
     model: str = ""
     mapped: tuple[str, ...] = ()
     provider: Literal["", "cloud", "gateway"] = ""
+    headless: bool = False
 
     def has(self, alias: str) -> bool:
         """Return whether an alias is known to name a model of the session's provider.

@@ -13,7 +13,9 @@ from baton.rules.policy.matching.rule import Rule
 from baton.rules.policy.rules.files import PolicyFiles, pack_of
 from baton.rules.policy.rules.model import Config, Decision, RuleFile
 
-NARROW_KEYS = frozenset({"rules", "packs", "rosters", "aliases", "overrides", "lists", "places", "model_aliases"})
+NARROW_KEYS = frozenset(
+    {"rules", "packs", "rosters", "aliases", "overrides", "lists", "places", "model_aliases", "headless"}
+)
 """The keys of config.yaml that are allowed below the organisation."""
 _STRENGTH: tuple[Decision, ...] = get_args(Decision)
 _ONLY = "below it the rule may only get a stronger `decision`, more `modes` or `shadow: false`"

@@ -19,6 +19,7 @@ from uuid_utils import uuid7
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, StoreErrors, UTCDateTime, row_of
 from baton.kernel.changes.announce import Changes
+from baton.people.approvals import is_named
 from baton.people.users import Users, covers, require, row_scope
 from baton.policies.in_force import Policies, may_write
 from baton.records.pipeline.recorder import shown_call
@@ -394,7 +395,7 @@ class Exceptions:
         covered, leads = self._covers(principal, one), principal.role in {"lead", "admin"}
         free = bool(rule.modes) or rule.id in active.locks.unlocked
         owned = covered and ((free and leads) or self._may_write(principal, *place_of(rule.source)))
-        if not (owned or _is_named(principal, one)):
+        if not (owned or is_named(principal, one)):
             raise Forbidden(
                 f"rule `{rule.id}` is of layer `{one.layer}`, which you may not change, so you may not grant this; "
                 "an `admin` may, or an approver whom the rule names"
@@ -421,22 +422,13 @@ class Exceptions:
         return covers(principal, "exceptions.read", user=one.user, team=self._users.team_of(one.user) or one.team)
 
     def _may_see(self, principal: Principal, one: RuleException) -> bool:
-        return self._covers(principal, one) or _is_named(principal, one)
+        return self._covers(principal, one) or is_named(principal, one)
 
     def _ours(self) -> tuple[ColumnElement[bool], ...]:
         return (_rows.c.organisation == self._organisation,)
 
     def _named(self, exception_id: str) -> tuple[ColumnElement[bool], ...]:
         return (*self._ours(), _rows.c.id == exception_id)
-
-
-def _is_named(principal: Principal, one: RuleException) -> bool:
-    """Return whether a rule names a person as an approver. Nobody is one for own calls."""
-    if principal.agent or one.user == principal.user:
-        return False
-    lead = principal.role == "lead" and principal.team == one.team != ""
-    names = {f"user:{principal.user}", f"role:{principal.role}", *(["lead"] if lead else [])}
-    return not names.isdisjoint(one.approvers.split())
 
 
 def _check_lock(active: PolicySet, rule: str) -> None:

@@ -103,7 +103,7 @@ def place_of(source: str) -> tuple[str, str]:
 
 def way_out(rule: str, source: str, *, locked: bool) -> str:
     """Return who can lift a rule that refuses, and how. `{user}` is filled in by `addressed`, `DECISION_ID` later."""
-    ask = f"`baton request {DECISION_ID} --because WHY`"
+    ask = f"`baton request {DECISION_ID} --reason WHY`"
     lift = f"grant an exception; ask for it: {ask}."
     tier, name = map(visible, place_of(source))
     if locked:

@@ -13,6 +13,7 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 Decision = Literal["deny", "ask", "rewrite", "allow"]
 Approver = Annotated[str, msgspec.Meta(pattern=r"^(self|lead|role:(lead|admin|auditor)|user:\S+)$")]
 Expiry = Annotated[str, msgspec.Meta(pattern=r"^([1-9]|[1-5][0-9])m$|^([1-9]|1[0-9]|2[0-4])h$")]
+Wait = Annotated[str, msgspec.Meta(pattern=r"^(0s|[1-9][0-9]?s|[1-9]m)$")]
 Who = Literal["any", "orchestrator", "subagent"]
 Switch = Literal["on", "off", "shadow"]
 CaseRole = Literal["developer", "lead", "admin", "runner", "auditor"]
@@ -189,7 +190,8 @@ class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
     Policies rewrite calls that start an agent, and other tools only if a developer opened them. A rule in `shadow`
     records its matches without effect. `when` is an additional condition in CEL. `approvers` may answer an `ask`:
-    `self`, `lead`, `role:ROLE`, `user:NAME`. `expires` is how long its request, and then its approval, are valid.
+    `self`, `lead`, `role:ROLE`, `user:NAME`. `expires` is how long its request, and then its approval, are valid;
+    `wait` is how long the call itself waits for the answer.
     """
 
     id: str
@@ -205,6 +207,7 @@ class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     decision: Decision
     approvers: list[Approver] = msgspec.field(default_factory=lambda: ["self"])
     expires: Expiry = "1h"
+    wait: Wait = "0s"
     reason: Annotated[str, msgspec.Meta(min_length=1)]
     set: dict[str, str] = msgspec.field(default_factory=dict)
     suggest: str | Suggest | list[Suggest] = msgspec.field(default_factory=list)
@@ -252,7 +255,8 @@ class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     applies to the tools in `never_block`. `lookups` says whether shell lines that look things up are look-ups like those
     of `lookup_tools` (`class`), or only the tools themselves are, each by its own name (`tool`). `model_aliases` says in which
     sessions an agent call gets a model's alias: where the alias is `known` to name a model of the session's provider, `always`
-    or `never`. `aliases` are other names of agents; `hook_settings`, `baton_home` and
+    or `never`. `headless` says whether a question of a run without a person is refused by the client, or becomes a request.
+    `aliases` are other names of agents; `hook_settings`, `baton_home` and
     `startup_files` are path globs.
     """
 
@@ -265,6 +269,7 @@ class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     never_block: list[str] = msgspec.field(default_factory=list)
     lookups: Literal["class", "tool"] = "class"
     model_aliases: Aliases = "known"
+    headless: Literal["refuse", "request"] = "refuse"
     shell_tools: dict[str, str] = msgspec.field(default_factory=dict)
     patch_tools: dict[str, str] = msgspec.field(default_factory=dict)
     agent_tools: list[str] = msgspec.field(default_factory=list)

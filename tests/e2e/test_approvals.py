@@ -1,0 +1,133 @@
+"""Approvals with real clients: the hook waits, a person answers from elsewhere, and exactly that call runs."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.e2e.conftest import Server, Stage, made
+from tests.e2e.model_endpoint import Step, Use
+from tests.e2e.test_claude_code import bash as claude_bash
+from tests.e2e.test_codex import bash as codex_bash
+from tests.support.server import until
+
+pytestmark = pytest.mark.e2e
+RULE = """\
+id: team/release
+description: A person approves a release.
+match: {shell: {program: release}}
+decision: ask
+wait: 9m
+reason: A release needs a person.
+tests: {match: [release 1], not_match: [make]}
+"""
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Iterator[Server]:
+    """A server on which `release` waits for a person, also where the client runs without one."""
+    served = Server(tmp_path / "server")
+    folder = served.home / "state" / "policies"
+    (folder / "team").mkdir(parents=True)
+    (folder / "team" / "release.yaml").write_text(RULE)
+    (folder / "config.yaml").write_text("headless: request\n")
+    served.start()
+    yield served
+    served.stop()
+
+
+@pytest.fixture(params=["claude-code http", "claude-code curl", "codex curl"])
+def play(request: pytest.FixtureRequest, patient: Server, tmp_path: Path) -> tuple[Stage, Callable, Callable]:
+    """A home with the client's hooks, what runs a script with it, and how its model calls the shell."""
+    client, transport = request.param.split(" ")
+    stage = made(patient, tmp_path)
+    (stage.home / "bin").mkdir()
+    (stage.home / "bin" / "release").write_text("#!/bin/sh\necho released $* >>released\n")
+    (stage.home / "bin" / "release").chmod(0o755)
+    stage.install(client, "--transport", transport)
+    return (stage, stage.codex, codex_bash) if client == "codex" else (stage, stage.claude, claude_bash)
+
+
+def released(stage: Stage) -> list[str]:
+    file = stage.project / "released"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def waiting(server: Server) -> list[dict]:
+    try:
+        return server.get("/approvals")["items"]
+    except httpx2.TransportError:
+        return []
+
+
+def post(server: Server, request: str, body: dict[str, str]) -> None:
+    headers = {"Authorization": f"Bearer {server.token}"}
+    httpx2.post(f"{server.url}/approvals/{request}", json=body, headers=headers).raise_for_status()
+
+
+def answering(answer: Callable[[int, str], object], server: Server, number: int) -> threading.Thread:
+    """Answer so many requests as they come, in a thread: `answer` gets the request's number and id."""
+
+    def work() -> None:
+        for at in range(number):
+            answer(at, until(lambda: waiting(server))[0]["id"])
+            until(lambda: not waiting(server))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_an_answer_from_elsewhere_lets_exactly_that_call_run_once(play, patient):
+    stage, run, bash = play
+
+    def answer(at: int, request: str) -> None:
+        if at == 0:
+            stage.baton("approve", request)  # from another terminal
+            return
+        post(patient, request, {"answer": "deny", "reason": "not on a friday"})  # from the API
+
+    thread = answering(answer, patient, 3)
+    one, two = (bash(f"{stage.home}/bin/release {number}") for number in (1, 2))
+    played = run({"main": [one, one, two, "bye"]})
+    thread.join()
+    assert released(stage) == ["released 1"]
+    assert played.told().count("not on a friday") == 2
+
+
+def test_a_server_killed_between_request_and_answer_loses_nothing(play, patient):
+    stage, run, bash = play
+
+    def answer(_: int, request: str) -> None:
+        os.killpg(patient.process.pid, signal.SIGKILL)
+        patient.process.wait()
+        (patient.home / "state" / "server.json").unlink(missing_ok=True)
+        patient.start()
+        post(patient, request, {"answer": "allow"})
+
+    thread = answering(answer, patient, 1)
+
+    def retry() -> Step:
+        assert released(stage) == []
+        thread.join()
+        return bash(f"{stage.home}/bin/release 1")
+
+    played = run({"main": [bash(f"{stage.home}/bin/release 1"), retry, "bye"]})
+    assert "baton approve" in played.told()
+    assert released(stage) == ["released 1"]
+
+
+def test_a_freeze_stops_the_next_call_of_a_running_session(play):
+    stage, run, bash = play
+
+    def frozen() -> Use:
+        stage.baton("freeze", "--scope", "organisation", "--for", "5m", "--reason", "an incident")
+        return bash("touch late")
+
+    played = run({"main": [bash("touch early"), frozen, "bye"]})
+    assert "an incident" in played.told()
+    assert [(stage.project / name).exists() for name in ("early", "late")] == [True, False]
