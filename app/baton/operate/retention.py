@@ -43,7 +43,7 @@ from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, DecisionTotalRow
 from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.rules.call.call import Principal
-from baton.sessions.exceptions.service import ExceptionRow
+from baton.sessions.exceptions.service import EXCEPTIONS
 from baton.spawn.graphs.store import purge_graphs
 
 # Retention of decisions, wrong blocks, audit entries and jobs, and the removal of older rows. Feedback on a route is
@@ -111,7 +111,7 @@ purge_reports = _by_age(WRONG_BLOCKS, "at")
 purge_audit = _by_age(AUDIT, "at")
 purge_clients = _by_age(ClientRow.__table__, "last_seen")
 purge_installed_hooks = _by_age(HOOKS_INSTALLED, "installed_at")
-purge_exceptions = _by_age(ExceptionRow.__table__, "expires_at")
+purge_exceptions = _by_age(EXCEPTIONS, "expires_at")
 purge_unlocks = _by_age(UNLOCKS, "until")
 purge_modes = _by_age(MODES, "expires_at")
 purge_approvals = _by_age(APPROVALS, "expires_at")

@@ -27,12 +27,13 @@ from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, DecisionTotalRow
 from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.route.rosters.store import RoutingRosterRow
-from baton.sessions.exceptions.service import ExceptionRow
+from baton.sessions.exceptions.service import EXCEPTIONS
 from baton.spawn.graphs.store import GraphTaskRow, GraphViolationRow, TaskGraphRow
 
 ALL: tuple[Table, ...] = (
     APPROVALS,
     tables.JOBS,
+    EXCEPTIONS,
     ROUTE_FEEDBACK,
     HOOKS_INSTALLED,
     TOKENS,
@@ -65,7 +66,6 @@ ALL: tuple[Table, ...] = (
             tables.JobEventRow,
             LeadershipRow,
             OrganisationSettingRow,
-            ExceptionRow,
             PatternRow,
             PolicyLayerRow,
             PolicyRevisionRow,

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from baton.kernel.base.storable import canonical
-from baton.sessions.exceptions.service import ExceptionRow
+from baton.sessions.exceptions.service import EXCEPTIONS
 
 BEFORE_ALIASES = "0030"
 REVISIONS = frozenset({BEFORE_ALIASES, "0031"})
@@ -106,7 +106,7 @@ def convert(connection: Connection, revision: str) -> None:
     _FREEZES.metadata.create_all(connection, checkfirst=False)
     connection.execute(sa.text(_MOVE_QUESTIONS))
     connection.execute(sa.text("DROP TABLE job_permissions"))
-    ExceptionRow.__table__.create(connection)
+    EXCEPTIONS.create(connection)
     connection.execute(sa.text("UPDATE alembic_version SET version_num = :first"), {"first": FIRST})
 
 

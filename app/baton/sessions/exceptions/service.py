@@ -8,16 +8,15 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, Index, Table, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Index, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, StoreErrors, UTCDateTime, row_of
+from baton.kernel.base.sql import Database, StoreErrors, row_of, table_of
 from baton.kernel.changes.announce import Changes
 from baton.people.approvals import is_named
 from baton.people.users import Users, covers, require, row_scope
@@ -57,41 +56,11 @@ _NONE: Mapping[str, str] = {}
 _STOPS = ("deny", "ask")
 
 
-class ExceptionRow(SQLModel, table=True):
-    """A request or a grant. `condition` is the shape as JSON, "" for a call without one; `shown` is the masked call."""
-
-    __tablename__ = "exceptions"
-    __table_args__ = (Index("ix_exceptions_organisation", "organisation", "expires_at"),)
-    __table__: ClassVar[Table]
-
-    id: str = Field(primary_key=True)
-    organisation: str
-    decision_id: str
-    user: str
-    team: str
-    project: str
-    session_id: str
-    rule: str
-    layer: str
-    approvers: str
-    tool: str
-    shown: str
-    shape: str
-    condition: str
-    reason: str
-    state: str
-    scope: str
-    created_by: str
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    granted_by: str
-    expires_at: datetime = Field(sa_type=UTCDateTime)
-
-
-_rows = ExceptionRow.__table__
-
-
 class RuleException(msgspec.Struct, frozen=True, kw_only=True):
-    """A request or a grant as it is stored. `layer` is the rule's place; `approvers` are separated by spaces."""
+    """A request or a grant as it is stored. `layer` is the rule's place; `approvers` are separated by spaces.
+
+    `condition` is the shape as JSON, "" for a call without one; `shown` is the masked call.
+    """
 
     id: str
     organisation: str
@@ -120,6 +89,10 @@ class RuleException(msgspec.Struct, frozen=True, kw_only=True):
         """The calls that a grant may concern."""
         name = {"session": self.session_id, "project": self.project, "team": self.team}.get(self.scope, "")
         return (self.scope, name, "" if self.scope in {"project", "team"} else self.user)
+
+
+EXCEPTIONS = table_of("exceptions", RuleException, Index("ix_exceptions_organisation", "organisation", "expires_at"))
+_rows = EXCEPTIONS
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
