@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import Table, select
-from sqlmodel import Field, SQLModel
+from sqlalchemy import select
 
-from baton.kernel.base.sql import Database, DatabaseUnavailable, UTCDateTime, insert_into, row_of
+from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into, row_of, table_of
 from baton.kernel.base.storable import project_name, storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script, place_key, session_tag
 from baton.people.users import Users
@@ -147,22 +145,6 @@ def _settled(call: ToolCall, pin: SessionProject | None) -> ToolCall:
 # Last contacts of clients. A broken hook shows up as silence.
 
 
-class ClientRow(SQLModel, table=True):
-    """One client of one user."""
-
-    __tablename__ = "clients_seen"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    user: str = Field(primary_key=True)
-    client: str = Field(primary_key=True)
-    protocol: str
-    last_seen: datetime = Field(sa_type=UTCDateTime)
-
-
-_seen = ClientRow.__table__
-
-
 class LastContact(msgspec.Struct, frozen=True, kw_only=True):
     """The last contact with a user's client, and its hook's protocol version or ""."""
 
@@ -170,6 +152,10 @@ class LastContact(msgspec.Struct, frozen=True, kw_only=True):
     client: str
     last_seen: datetime
     protocol: str = ""
+
+
+CLIENTS_SEEN = table_of("clients_seen", LastContact, keys=("organisation", "user", "client"))
+_seen = CLIENTS_SEEN
 
 
 async def note(database: Database, organisation: str, seen: Sequence[LastContact]) -> None:

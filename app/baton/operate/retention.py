@@ -27,7 +27,7 @@ from baton.kernel.http.features import of
 from baton.kernel.http.fields import Shown
 from baton.kernel.http.paging import IfMatch, check_if_match, etag
 from baton.machines.installed_hooks import HOOKS_INSTALLED
-from baton.machines.session_projects import ClientRow
+from baton.machines.session_projects import CLIENTS_SEEN
 from baton.modes.freezes import FreezeRow
 from baton.modes.store import MODES
 from baton.people.approvals import APPROVALS
@@ -109,7 +109,7 @@ def _by_age(table: Table, column: str) -> Callable[[Database, str, datetime], Aw
 purge_route_feedback = _by_age(ROUTE_FEEDBACK, "at")
 purge_reports = _by_age(WRONG_BLOCKS, "at")
 purge_audit = _by_age(AUDIT, "at")
-purge_clients = _by_age(ClientRow.__table__, "last_seen")
+purge_clients = _by_age(CLIENTS_SEEN, "last_seen")
 purge_installed_hooks = _by_age(HOOKS_INSTALLED, "installed_at")
 purge_exceptions = _by_age(EXCEPTIONS, "expires_at")
 purge_unlocks = _by_age(UNLOCKS, "until")

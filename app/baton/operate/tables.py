@@ -11,13 +11,13 @@ from baton.kernel.changes.audit_store import AUDIT
 from baton.kernel.changes.numbers import ChangedObjectRow, ChangeRow
 from baton.kernel.changes.write import OrganisationSettingRow
 from baton.machines.installed_hooks import HOOKS_INSTALLED
-from baton.machines.session_projects import ClientRow
+from baton.machines.session_projects import CLIENTS_SEEN
 from baton.modes.freezes import FreezeRow
 from baton.modes.store import MODES
 from baton.people.approvals import APPROVALS
 from baton.people.browser_sessions.store import BROWSER_SESSIONS
 from baton.people.stores.tokens import TOKENS
-from baton.people.stores.users import AliasRow, ProjectRow, TeamRow, UserRow
+from baton.people.stores.users import TABLES as DIRECTORY
 from baton.policies.stores.layers import PolicyLayerRow
 from baton.policies.stores.revisions import PolicyRevisionRow
 from baton.policies.stores.unlocks import UNLOCKS
@@ -33,6 +33,8 @@ from baton.spawn.graphs.store import GraphTaskRow, GraphViolationRow, TaskGraphR
 ALL: tuple[Table, ...] = (
     APPROVALS,
     tables.JOBS,
+    CLIENTS_SEEN,
+    *DIRECTORY.values(),
     EXCEPTIONS,
     ROUTE_FEEDBACK,
     HOOKS_INSTALLED,
@@ -52,10 +54,8 @@ ALL: tuple[Table, ...] = (
     *(
         row.__table__
         for row in (
-            AliasRow,
             ChangeRow,
             ChangedObjectRow,
-            ClientRow,
             CodeMapFileRow,
             CodeMapRow,
             DecisionTotalRow,
@@ -69,13 +69,10 @@ ALL: tuple[Table, ...] = (
             PatternRow,
             PolicyLayerRow,
             PolicyRevisionRow,
-            ProjectRow,
             RoutingRosterRow,
             tables.RunnerCommandRow,
             tables.SessionDelegationRow,
             TaskGraphRow,
-            TeamRow,
-            UserRow,
         )
     ),
 )
