@@ -114,6 +114,7 @@ class QuestionChanged(Payload, frozen=True, kw_only=True):
     """An agent waits for a person's permission, or the question is over. The requested action is not included.
 
     `job_id` is "" for a call of a session, waiting for an approval (`/approvals`). `answered_by` is the answering person.
+    A `question_id` that begins with `exc_` is a request for an exception: its grant answers `allow`, its end `deny`.
     An expired question was denied, because nobody answered in time or the attempt ended (`reason`). `runner_user` owns
     the agent's machine, and alone answers it.
     """

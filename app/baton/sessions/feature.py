@@ -76,6 +76,7 @@ async def build(
         records.decisions,
         records.rule_hits,
         organisation=kernel.organisation,
+        events=events,
     )
     await exceptions.load()
     prices = parse_prices(kernel.settings.prices)

@@ -35,6 +35,12 @@ def test_an_exception_frees_calls_of_its_shape_and_is_recorded(http, dora, sessi
     ok(http.delete(f"/exceptions/{asked['id']}"), 204)
     assert edits(dora, session)["decision"] == "block"
 
+    def told():
+        events = ok(http.get("/events/topics/questions", params={"limit": 200}))["events"]
+        return [one["data"]["answer"] for one in events if one["data"]["question_id"] == asked["id"]]
+
+    until(lambda: told() == ["", "allow", "deny"])
+
 
 def test_an_exception_for_once_frees_one_call(http, dora, session, asked):
     ok(grant(http, asked, "once"))

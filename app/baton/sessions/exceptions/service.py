@@ -15,6 +15,8 @@ from sqlalchemy import ColumnElement, Index, delete, func, insert, select, updat
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
+from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.payloads import QuestionChanged
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, StoreErrors, row_of, table_of
 from baton.kernel.changes.announce import Changes
@@ -126,6 +128,7 @@ class Exceptions:
         rule_hits: RuleHits,
         *,
         organisation: str,
+        events: Emitter = NO_EVENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database = database
@@ -135,6 +138,7 @@ class Exceptions:
         self._decisions = decisions
         self._rule_hits = rule_hits
         self._organisation = organisation
+        self._events = events
         self._now = now
         self._by_key: dict[tuple[str, ...], list[RuleException]] = {}
         changes.on(KIND, self.load)
@@ -278,6 +282,7 @@ class Exceptions:
                 raise Conflict(f"{MOST_REQUESTED} requests of `{record.user}` wait; withdraw one first")
             await add(change.connection, one)
             await change.audit(one.id, after=_audited(one), reason=reason)
+        self._emit(one, "")
         return one
 
     async def grant(
@@ -313,6 +318,7 @@ class Exceptions:
             if not (await change.connection.execute(waiting.values(values))).rowcount:
                 raise Conflict(f"exception `{one.id}` is already granted, or was withdrawn")
             await change.audit(one.id, after=_audited(granted), reason=reason)
+        self._emit(granted, "allow", principal.user)
         return granted
 
     async def revoke(self, principal: Principal, exception_id: str, reason: str = "") -> None:
@@ -324,6 +330,21 @@ class Exceptions:
                 await change.audit(one.id, before=_audited(one), reason=reason)
             else:  # another process ended it
                 change.unchanged()
+                return
+        self._emit(one, "deny", principal.user)
+
+    def _emit(self, one: RuleException, answer: Literal["", "allow", "deny"], answered_by: str = "") -> None:
+        payload = QuestionChanged(
+            session_id=one.session_id,
+            question_id=one.id,
+            job_id="",
+            state="answered" if answer else "opened",
+            answer=answer,
+            answered_by=answered_by,
+            tool_name=one.tool[:200],
+            project=one.project,
+        )
+        self._events.emit(Principal(organisation=one.organisation, user=one.user, team=one.team), payload)
 
     async def proposals(self, principal: Principal) -> list[Proposal]:
         """Return a change of the rule for each shape granted three times, replayed over 30 days of stopped calls.
