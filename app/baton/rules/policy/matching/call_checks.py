@@ -11,7 +11,7 @@ from baton.lib.bash.model import Shell
 from baton.lib.text.globs import Match, any_of, any_path
 from baton.lib.text.urls import urls as urls_of
 from baton.rules.agents.judge import known, refuse, spawn_of
-from baton.rules.call.call import input_texts
+from baton.rules.call.call import input_texts, parts
 from baton.rules.call.mcp_writers import edits_files, looks_into_files
 from baton.rules.call.places.places import Place
 from baton.rules.policy.matching.context import Context
@@ -264,19 +264,25 @@ def _default_model(wanted: Match) -> Check:
 
 
 def input_value(key: str, value: Any, lists: Lists) -> Check:
-    """Compile one key of `input`."""
+    """Compile one key of `input`. A glob finds keys at any depth."""
     texts = value if isinstance(value, list) else [value]
     if all(isinstance(item, str) for item in texts):
         match = any_of(words(texts, lists))
 
-        def holds(context: Context) -> bool:
-            given = context.call.tool_input.get(key)
+        def fits(given: Any) -> bool:
             return isinstance(given, str) and match(given)
     else:
 
-        def holds(context: Context) -> bool:
-            given = context.call.tool_input.get(key)
+        def fits(given: Any) -> bool:
             return any(type(given) is type(item) and given == item for item in texts)
+
+    named = any_of([key]) if "*" in key else None
+
+    def holds(context: Context) -> bool:
+        given = context.call.tool_input
+        if named is None:
+            return fits(given.get(key))
+        return any(named(name) and fits(item) for part in parts(given) for name, item in part.items())
 
     return Check(f"input.{key}", holds, lambda _c: "it has another value, or is absent")
 
