@@ -288,7 +288,7 @@ def test_a_hook_that_waits_asks_again_once_a_person_has_answered(patient, sessio
 
 def test_a_hook_of_another_s_request_or_of_none_does_not_wait(patient):
     with patient.client() as http:
-        for about in ("wait+60+apr_none", "wait+x+apr_none"):
+        for about in ("wait+60+apr_none", "wait+x+apr_none", f"wait+{'9' * 5_000}+apr_none"):
             assert http.post(f"/hooks/codex?event=PreToolUse&about={about}", json={}).text == "{}"
 
 

@@ -305,6 +305,10 @@ MESSAGES = [
         {"user": "ann", "data": {"event_type": "jobs", "project": "<!channel> & <https://x|y>", "state": "done"}},
         "ann: jobs (project &lt;!channel&gt; &amp; &lt;https://x|y&gt;, state done)",
     ),
+    (
+        {"user": "ann", "data": {"event_type": "questions", "question_id": "exc_1", "tool_name": "Bash"}},
+        "ann: questions exc_1 (tool name Bash) <https://baton.corp/ui/modes?tab=exceptions|Open>",
+    ),
     ({"type": "baton.modes.v1", "data": {}}, ": baton.modes.v1"),
 ]
 

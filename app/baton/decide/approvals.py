@@ -76,8 +76,8 @@ class Approvals:
     ) -> tuple[Verdict, str]:
         """Return a rule's question as changed by requests and their answers, and what its hook may wait for.
 
-        That is `wait SECONDS REQUEST`, or "". An approved act passes once. Without the database, the verdict stays as it is, or becomes a refusal if the rule
-        names other approvers than the user.
+        That is `wait SECONDS REQUEST`, or "". An approved act passes once. Without the database, the verdict stays as
+        it is, or becomes a refusal if the rule names other approvers than the user.
         """
         asking = {hit.id for hit in verdict.hits if hit.effect == "ask"} | {verdict.rule}
         rules = [one for one in policies.rules if one.id in asking]

@@ -1,5 +1,6 @@
 """The use case of each hook event of any client."""
 
+import re
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -121,7 +122,7 @@ class Hooks:
     async def wait(self, caller: Caller, about: str) -> HookOutcome:
         """Wait for a person's answer, as told by `wants`. With the answer, the shim asks about the call again."""
         seconds, _, request = about.partition(" ")
-        limit = min(int(seconds), LONGEST_WAIT_S) if seconds.isascii() and seconds.isdigit() else 0
+        limit = min(int(seconds), LONGEST_WAIT_S) if re.fullmatch("[0-9]{1,3}", seconds) else 0
         try:
             is_answered = await self._approvals.wait(caller.principal, request, limit)
         except BatonError:  # the shim keeps the refusal

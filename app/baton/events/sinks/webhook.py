@@ -101,7 +101,8 @@ def slack_message(event: bytes, console: str) -> bytes:
     facts = ", ".join(f"{name.replace('_', ' ')} {data[name]}" for name in shown if data.get(name))
     what = f"{whole.get('user', '')}: {data.get('event_type', whole.get('type', ''))} {question or ''}".rstrip()
     text = html.escape(f"{what} ({facts})" if facts else what, quote=False)  # nothing in it may be a link or a mention
-    link = f" <{console}/ui/waiting#question-{question}|Open>" if question and console else ""
+    screen = "modes?tab=exceptions" if str(question).startswith("exc_") else f"waiting#question-{question}"
+    link = f" <{console}/ui/{screen}|Open>" if question and console else ""
     return msgspec.json.encode({"text": text + link})
 
 
