@@ -31,12 +31,11 @@ class HooksInstalled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 HOOKS_INSTALLED = table_of("hooks_installed", HooksInstalled, keys=("organisation", "user", "client"))
-_installed = HOOKS_INSTALLED
 
 
 async def put(database: Database, organisation: str, one: HooksInstalled) -> None:
     """Insert or update an installation."""
-    insert = insert_into(database.dialect, _installed)
+    insert = insert_into(database.dialect, HOOKS_INSTALLED)
     upsert = insert.on_conflict_do_update(
         index_elements=["organisation", "user", "client"], set_={"installed_at": insert.excluded.installed_at}
     )
@@ -46,15 +45,19 @@ async def put(database: Database, organisation: str, one: HooksInstalled) -> Non
 
 async def remove(database: Database, organisation: str, user: str, client: str) -> None:
     """Delete a user's installation in a client, idempotently."""
-    theirs = (_installed.c.user == storable(user)) & (_installed.c.client == client)
+    theirs = (HOOKS_INSTALLED.c.user == storable(user)) & (HOOKS_INSTALLED.c.client == client)
     async with database.transaction() as connection:
-        await connection.execute(delete(_installed).where(_installed.c.organisation == organisation, theirs))
+        await connection.execute(delete(HOOKS_INSTALLED).where(HOOKS_INSTALLED.c.organisation == organisation, theirs))
 
 
 async def load(database: Database, organisation: str) -> list[HooksInstalled]:
     """List the installations, latest first."""
-    columns = (_installed.c.user, _installed.c.client, _installed.c.installed_at)
-    query = select(*columns).where(_installed.c.organisation == organisation).order_by(_installed.c.installed_at.desc())
+    columns = (HOOKS_INSTALLED.c.user, HOOKS_INSTALLED.c.client, HOOKS_INSTALLED.c.installed_at)
+    query = (
+        select(*columns)
+        .where(HOOKS_INSTALLED.c.organisation == organisation)
+        .order_by(HOOKS_INSTALLED.c.installed_at.desc())
+    )
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), HooksInstalled) for row in rows]

@@ -155,16 +155,15 @@ class LastContact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CLIENTS_SEEN = table_of("clients_seen", LastContact, keys=("organisation", "user", "client"))
-_seen = CLIENTS_SEEN
 
 
 async def note(database: Database, organisation: str, seen: Sequence[LastContact]) -> None:
     """Store last contacts. An older time never replaces a newer one."""
-    insert = insert_into(database.dialect, _seen)
+    insert = insert_into(database.dialect, CLIENTS_SEEN)
     upsert = insert.on_conflict_do_update(
         index_elements=["organisation", "user", "client"],
         set_={"last_seen": insert.excluded.last_seen, "protocol": insert.excluded.protocol},
-        where=_seen.c.last_seen < insert.excluded.last_seen,
+        where=CLIENTS_SEEN.c.last_seen < insert.excluded.last_seen,
     )
     rows = [row_of(one) | {"organisation": organisation} for one in seen]
     if rows:
@@ -174,10 +173,12 @@ async def note(database: Database, organisation: str, seen: Sequence[LastContact
 
 async def load(database: Database, organisation: str, user: str = "") -> list[LastContact]:
     """List clients, latest contact first, optionally only a user's."""
-    columns = (_seen.c.user, _seen.c.client, _seen.c.last_seen, _seen.c.protocol)
-    query = select(*columns).where(_seen.c.organisation == organisation).order_by(_seen.c.last_seen.desc())
+    columns = (CLIENTS_SEEN.c.user, CLIENTS_SEEN.c.client, CLIENTS_SEEN.c.last_seen, CLIENTS_SEEN.c.protocol)
+    query = (
+        select(*columns).where(CLIENTS_SEEN.c.organisation == organisation).order_by(CLIENTS_SEEN.c.last_seen.desc())
+    )
     if user:
-        query = query.where(_seen.c.user == storable(user))
+        query = query.where(CLIENTS_SEEN.c.user == storable(user))
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), LastContact) for row in rows]

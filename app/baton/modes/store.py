@@ -18,7 +18,6 @@ Key = tuple[str, str, str]
 
 MODES = table_of("mode_settings", ModeSetting, Index("ix_mode_settings_organisation", "organisation"), keys=("key",))
 """One row per setting; `key` is a digest of its own key."""
-_modes = MODES
 
 
 async def load_all(database: Database, organisation: str, now: datetime) -> list[ModeSetting]:
@@ -29,8 +28,8 @@ async def load_all(database: Database, organisation: str, now: datetime) -> list
 
 async def load_with(connection: AsyncConnection, organisation: str, now: datetime) -> list[ModeSetting]:
     """Read an organisation's unexpired settings within a transaction."""
-    counts = _modes.c.expires_at.is_(None) | (_modes.c.expires_at > now)
-    query = select(_modes).where(_modes.c.organisation == organisation, counts).order_by(_modes.c.key)
+    counts = MODES.c.expires_at.is_(None) | (MODES.c.expires_at > now)
+    query = select(MODES).where(MODES.c.organisation == organisation, counts).order_by(MODES.c.key)
     rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), ModeSetting) for row in rows]
 
@@ -40,7 +39,7 @@ async def load_keys(connection: AsyncConnection, organisation: str, keys: Sequen
     digests = [_digest(organisation, key) for key in keys]
     found: list[ModeSetting] = []
     for start in range(0, len(digests), LARGEST_BATCH):
-        query = select(_modes).where(_modes.c.key.in_(digests[start : start + LARGEST_BATCH]))
+        query = select(MODES).where(MODES.c.key.in_(digests[start : start + LARGEST_BATCH]))
         found += [msgspec.convert(row._asdict(), ModeSetting) for row in await connection.execute(query)]
     return found
 
@@ -52,9 +51,9 @@ async def change(
     rows = [_row(organisation, setting) for setting in put]
     gone = [_digest(organisation, key) for key in remove]
     if gone:
-        await connection.execute(delete(_modes).where(_modes.c.key.in_(gone)))
+        await connection.execute(delete(MODES).where(MODES.c.key.in_(gone)))
     for row in rows:
-        insert = insert_into(connection.dialect.name, _modes).values(row)
+        insert = insert_into(connection.dialect.name, MODES).values(row)
         await connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=row))
 
 

@@ -48,7 +48,6 @@ KIND = "event_webhooks"
 
 
 WEBHOOKS_TABLE = table_of("event_webhooks", RegisteredWebhook, Index("ix_event_webhooks_organisation", "organisation"))
-_webhooks = WEBHOOKS_TABLE
 
 
 async def load(database: Database, organisation: str) -> list[RegisteredWebhook]:
@@ -57,7 +56,7 @@ async def load(database: Database, organisation: str) -> list[RegisteredWebhook]
     Raises:
         DatabaseUnavailable: If the database is unavailable.
     """
-    query = select(_webhooks).where(_webhooks.c.organisation == organisation).order_by(_webhooks.c.id)
+    query = select(WEBHOOKS_TABLE).where(WEBHOOKS_TABLE.c.organisation == organisation).order_by(WEBHOOKS_TABLE.c.id)
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), RegisteredWebhook) for row in rows]
@@ -65,12 +64,14 @@ async def load(database: Database, organisation: str) -> list[RegisteredWebhook]
 
 async def add(connection: AsyncConnection, organisation: str, webhook: RegisteredWebhook) -> None:
     """Store a webhook."""
-    await connection.execute(insert(_webhooks).values(row_of(webhook) | {"organisation": organisation}))
+    await connection.execute(insert(WEBHOOKS_TABLE).values(row_of(webhook) | {"organisation": organisation}))
 
 
 async def remove(connection: AsyncConnection, organisation: str, webhook_id: str) -> bool:
     """Remove a webhook; return whether there was one."""
-    query = delete(_webhooks).where(_webhooks.c.organisation == organisation, _webhooks.c.id == storable(webhook_id))
+    query = delete(WEBHOOKS_TABLE).where(
+        WEBHOOKS_TABLE.c.organisation == organisation, WEBHOOKS_TABLE.c.id == storable(webhook_id)
+    )
     return (await connection.execute(query)).rowcount > 0
 
 

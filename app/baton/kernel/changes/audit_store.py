@@ -31,7 +31,6 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 AUDIT = table_of("audit", AuditEntry, Index("ix_audit_organisation", "organisation", "id"))
-_audit = AUDIT
 
 
 async def add(
@@ -47,7 +46,7 @@ async def add(
 ) -> None:
     """Add an entry in the change's own transaction. Secrets are masked."""
     await connection.execute(
-        insert(_audit).values(
+        insert(AUDIT).values(
             id=str(uuid7()),
             at=datetime.now(UTC),
             organisation=principal.organisation,
@@ -76,16 +75,16 @@ async def find(
     limit: int = 50,
 ) -> list[AuditEntry]:
     """Find entries, newest first, from `since` to before `until`. `before_id` is the previous page's last entry."""
-    query = select(_audit).where(_audit.c.organisation == organisation).order_by(_audit.c.id.desc()).limit(limit)
+    query = select(AUDIT).where(AUDIT.c.organisation == organisation).order_by(AUDIT.c.id.desc()).limit(limit)
     for column, value in (("kind", kind), ("object", object), ("actor", actor)):
         if value:
-            query = query.where(_audit.c[column] == storable(value))
+            query = query.where(AUDIT.c[column] == storable(value))
     if since is not None:
-        query = query.where(_audit.c.at >= since)
+        query = query.where(AUDIT.c.at >= since)
     if until is not None:
-        query = query.where(_audit.c.at < until)
+        query = query.where(AUDIT.c.at < until)
     if before_id:
-        query = query.where(_audit.c.id < before_id)
+        query = query.where(AUDIT.c.id < before_id)
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), AuditEntry) for row in rows]

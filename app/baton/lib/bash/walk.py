@@ -222,11 +222,7 @@ class Walk:
             categories=interpreters.categories(use.categories, code)
             if code
             else _categories(use, wraps=wraps, hidden=hidden),
-            input="arguments"
-            if piped or _names_results(argv)
-            else ""
-            if place.input is None
-            else input_of(place.input),
+            input="arguments" if piped or _names_results(argv) else input_of(place.input),
             wraps=wraps or function,
             depth=place.depth,
             guess=listing.guessing,

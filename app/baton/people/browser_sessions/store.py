@@ -31,13 +31,14 @@ class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
 BROWSER_SESSIONS = table_of(
     "browser_sessions", BrowserSession, Index("ix_browser_sessions_organisation", "organisation", "expires_at")
 )
-_sessions = BROWSER_SESSIONS
 
 
 async def load(database: Database, organisation: str, now: datetime) -> list[BrowserSession]:
     """Load the live sessions."""
-    query = select(_sessions).where(
-        _sessions.c.organisation == organisation, _sessions.c.expires_at > now, _sessions.c.digest != ""
+    query = select(BROWSER_SESSIONS).where(
+        BROWSER_SESSIONS.c.organisation == organisation,
+        BROWSER_SESSIONS.c.expires_at > now,
+        BROWSER_SESSIONS.c.digest != "",
     )
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
@@ -48,16 +49,16 @@ async def add(connection: AsyncConnection, organisation: str, session: BrowserSe
     """Store a session, or a link."""
     row = msgspec.structs.asdict(session) | {"organisation": organisation}
     names = {name: storable(row[name]) for name in ("user", "team")}
-    await connection.execute(insert(_sessions).values(row | names))
+    await connection.execute(insert(BROWSER_SESSIONS).values(row | names))
 
 
 async def has_link(database: Database, organisation: str, link: str, now: datetime) -> bool:
     """Return whether a link is valid."""
-    query = select(_sessions.c.id).where(
-        _sessions.c.organisation == organisation,
-        _sessions.c.expires_at > now,
-        _sessions.c.link == link,
-        _sessions.c.digest == "",
+    query = select(BROWSER_SESSIONS.c.id).where(
+        BROWSER_SESSIONS.c.organisation == organisation,
+        BROWSER_SESSIONS.c.expires_at > now,
+        BROWSER_SESSIONS.c.link == link,
+        BROWSER_SESSIONS.c.digest == "",
     )
     async with database.transaction() as connection:
         return (await connection.execute(query)).first() is not None
@@ -76,15 +77,15 @@ async def claim(
     """Turn a valid link into a session, atomically. Return None for any other link."""
     found = (
         await connection.execute(
-            update(_sessions)
+            update(BROWSER_SESSIONS)
             .where(
-                _sessions.c.organisation == organisation,
-                _sessions.c.link == link,
-                _sessions.c.digest == "",
-                _sessions.c.expires_at > now,
+                BROWSER_SESSIONS.c.organisation == organisation,
+                BROWSER_SESSIONS.c.link == link,
+                BROWSER_SESSIONS.c.digest == "",
+                BROWSER_SESSIONS.c.expires_at > now,
             )
             .values(id=session_id, digest=digest, link="", created_at=now, expires_at=expires_at)
-            .returning(*_sessions.c)
+            .returning(*BROWSER_SESSIONS.c)
         )
     ).one_or_none()
     return None if found is None else msgspec.convert(found._asdict(), BrowserSession)
@@ -92,18 +93,24 @@ async def claim(
 
 async def is_used(connection: AsyncConnection, session_id: str) -> bool:
     """Return whether a session of this id exists."""
-    return (await connection.execute(select(_sessions.c.id).where(_sessions.c.id == session_id))).first() is not None
+    return (
+        await connection.execute(select(BROWSER_SESSIONS.c.id).where(BROWSER_SESSIONS.c.id == session_id))
+    ).first() is not None
 
 
 async def remove(connection: AsyncConnection, organisation: str, session_id: str) -> None:
     """Delete a session."""
     await connection.execute(
-        delete(_sessions).where(_sessions.c.organisation == organisation, _sessions.c.id == session_id)
+        delete(BROWSER_SESSIONS).where(
+            BROWSER_SESSIONS.c.organisation == organisation, BROWSER_SESSIONS.c.id == session_id
+        )
     )
 
 
 async def forget_ended(connection: AsyncConnection, organisation: str, now: datetime) -> None:
     """Delete ended sessions and expired links."""
     await connection.execute(
-        delete(_sessions).where(_sessions.c.organisation == organisation, _sessions.c.expires_at <= now)
+        delete(BROWSER_SESSIONS).where(
+            BROWSER_SESSIONS.c.organisation == organisation, BROWSER_SESSIONS.c.expires_at <= now
+        )
     )

@@ -12,15 +12,14 @@ from baton.kernel.base.storable import storable
 from baton.people.directory import Token
 
 TOKENS = table_of("tokens", Token, Index("ix_tokens_organisation", "organisation", "id"))
-_tokens = TOKENS
 
 
 async def load_all(database: Database, organisation: str) -> list[Token]:
     """Load all tokens of an organisation, newest first."""
     query = (
-        select(_tokens)
-        .where(_tokens.c.organisation == organisation)
-        .order_by(_tokens.c.created_at.desc(), _tokens.c.id.desc())
+        select(TOKENS)
+        .where(TOKENS.c.organisation == organisation)
+        .order_by(TOKENS.c.created_at.desc(), TOKENS.c.id.desc())
     )
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
@@ -32,8 +31,8 @@ async def load_some(database: Database, organisation: str, ids: Sequence[str]) -
     found: list[Token] = []
     async with database.transaction() as connection:
         for start in range(0, len(ids), LARGEST_BATCH):
-            some = _tokens.c.id.in_(ids[start : start + LARGEST_BATCH])
-            query = select(_tokens).where(_tokens.c.organisation == organisation, some)
+            some = TOKENS.c.id.in_(ids[start : start + LARGEST_BATCH])
+            query = select(TOKENS).where(TOKENS.c.organisation == organisation, some)
             found += [msgspec.convert(row._asdict(), Token) for row in await connection.execute(query)]
     return found
 
@@ -45,14 +44,14 @@ async def add(connection: AsyncConnection, organisation: str, token: Token) -> N
         "user": storable(token.user),
         "machine": storable(token.machine),
     }
-    await connection.execute(insert(_tokens).values(row | {"created_by": storable(token.created_by)}))
+    await connection.execute(insert(TOKENS).values(row | {"created_by": storable(token.created_by)}))
 
 
 async def revoke(connection: AsyncConnection, organisation: str, token_id: str, at: datetime) -> None:
     """Mark a token as revoked. The first revocation time remains."""
     await connection.execute(
-        update(_tokens)
-        .where(_tokens.c.organisation == organisation, _tokens.c.id == token_id, _tokens.c.revoked_at.is_(None))
+        update(TOKENS)
+        .where(TOKENS.c.organisation == organisation, TOKENS.c.id == token_id, TOKENS.c.revoked_at.is_(None))
         .values(revoked_at=at)
     )
 
@@ -60,13 +59,13 @@ async def revoke(connection: AsyncConnection, organisation: str, token_id: str, 
 async def live(connection: AsyncConnection, organisation: str, role: str, now: datetime, user: str = "") -> int:
     """Count the tokens of a role, or of one user's, that are neither revoked nor expired."""
     query = select(func.count()).where(
-        _tokens.c.organisation == organisation,
-        _tokens.c.role == role,
-        _tokens.c.revoked_at.is_(None),
-        _tokens.c.expires_at.is_(None) | (_tokens.c.expires_at > now),
+        TOKENS.c.organisation == organisation,
+        TOKENS.c.role == role,
+        TOKENS.c.revoked_at.is_(None),
+        TOKENS.c.expires_at.is_(None) | (TOKENS.c.expires_at > now),
     )
     if user:
-        query = query.where(_tokens.c.user == storable(user))
+        query = query.where(TOKENS.c.user == storable(user))
     return (await connection.execute(query)).scalar_one()
 
 
@@ -76,9 +75,9 @@ async def note_used(database: Database, organisation: str, used: Mapping[str, da
         return
     async with database.transaction() as connection:
         for token_id, at in sorted(used.items()):
-            older = _tokens.c.last_used_at.is_(None) | (_tokens.c.last_used_at < at)
+            older = TOKENS.c.last_used_at.is_(None) | (TOKENS.c.last_used_at < at)
             await connection.execute(
-                update(_tokens)
-                .where(_tokens.c.organisation == organisation, _tokens.c.id == token_id, older)
+                update(TOKENS)
+                .where(TOKENS.c.organisation == organisation, TOKENS.c.id == token_id, older)
                 .values(last_used_at=at)
             )

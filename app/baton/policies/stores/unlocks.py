@@ -38,15 +38,14 @@ class StoredUnlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 UNLOCKS = table_of("policy_unlocks", StoredUnlock, Index("ix_policy_unlocks_organisation", "organisation", "until"))
-_unlocks = UNLOCKS
 
 
 async def load(database: Database, organisation: str, now: datetime) -> list[StoredUnlock]:
     """Load the current unlocks, oldest first."""
     query = (
-        select(*(column for column in _unlocks.c if column.name != "organisation"))
-        .where(_unlocks.c.organisation == organisation, _unlocks.c.until > now)
-        .order_by(_unlocks.c.id)
+        select(*(column for column in UNLOCKS.c if column.name != "organisation"))
+        .where(UNLOCKS.c.organisation == organisation, UNLOCKS.c.until > now)
+        .order_by(UNLOCKS.c.id)
     )
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
@@ -56,11 +55,11 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Sto
 async def add(connection: AsyncConnection, organisation: str, unlock: StoredUnlock) -> None:
     """Store an unlock."""
     await connection.execute(
-        insert(_unlocks).values(row_of(unlock, masked=("reason",)) | {"organisation": organisation})
+        insert(UNLOCKS).values(row_of(unlock, masked=("reason",)) | {"organisation": organisation})
     )
 
 
 async def remove(connection: AsyncConnection, organisation: str, unlock_id: str) -> bool:
     """Delete an unlock. Return False if it did not exist."""
-    gone = delete(_unlocks).where(_unlocks.c.organisation == organisation, _unlocks.c.id == unlock_id)
+    gone = delete(UNLOCKS).where(UNLOCKS.c.organisation == organisation, UNLOCKS.c.id == unlock_id)
     return (await connection.execute(gone)).rowcount == 1

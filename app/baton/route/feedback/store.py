@@ -26,12 +26,11 @@ ROUTE_FEEDBACK = table_of(
     Index("ix_route_feedback_team", "organisation", "team", "at"),
     keys=("organisation", "route_id", "user"),
 )
-_feedback = ROUTE_FEEDBACK
 
 
 async def put(database: Database, organisation: str, feedback: Feedback) -> None:
     """Store feedback; later feedback of the same person on the same route replaces it. Raise DatabaseUnavailable."""
-    insert = insert_into(database.dialect, _feedback).values(row_of(feedback) | {"organisation": organisation})
+    insert = insert_into(database.dialect, ROUTE_FEEDBACK).values(row_of(feedback) | {"organisation": organisation})
     async with database.transaction() as connection:
         await connection.execute(
             insert.on_conflict_do_update(
@@ -44,9 +43,9 @@ async def put(database: Database, organisation: str, feedback: Feedback) -> None
 async def of_team(database: Database, organisation: str, team: str, limit: int) -> list[Feedback]:
     """Read a team's newest feedback, at most `limit` pieces. Raise DatabaseUnavailable."""
     query = (
-        select(*(column for column in _feedback.c if column.name != "organisation"))
-        .where(_feedback.c.organisation == organisation, _feedback.c.team == storable(team))
-        .order_by(_feedback.c.at.desc(), _feedback.c.route_id)
+        select(*(column for column in ROUTE_FEEDBACK.c if column.name != "organisation"))
+        .where(ROUTE_FEEDBACK.c.organisation == organisation, ROUTE_FEEDBACK.c.team == storable(team))
+        .order_by(ROUTE_FEEDBACK.c.at.desc(), ROUTE_FEEDBACK.c.route_id)
         .limit(limit)
     )
     async with database.transaction() as connection:

@@ -94,7 +94,6 @@ class RuleException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EXCEPTIONS = table_of("exceptions", RuleException, Index("ix_exceptions_organisation", "organisation", "expires_at"))
-_rows = EXCEPTIONS
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,13 +105,13 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 async def read(connection: AsyncConnection, *wanted: ColumnElement[bool]) -> list[RuleException]:
     """Read some requests and grants, the oldest first."""
-    rows = await connection.execute(select(_rows).where(*wanted).order_by(_rows.c.id))
+    rows = await connection.execute(select(EXCEPTIONS).where(*wanted).order_by(EXCEPTIONS.c.id))
     return [msgspec.convert(row._asdict(), RuleException) for row in rows]
 
 
 async def add(connection: AsyncConnection, one: RuleException) -> None:
     """Store a request or a grant."""
-    await connection.execute(insert(_rows).values(row_of(one, masked=("reason",))))
+    await connection.execute(insert(EXCEPTIONS).values(row_of(one, masked=("reason",))))
 
 
 class Exceptions:
@@ -146,7 +145,7 @@ class Exceptions:
     async def load(self) -> None:
         """Load the active grants from SQL. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
-            active = (*self._ours(), _rows.c.state != "requested", _rows.c.expires_at > self._now())
+            active = (*self._ours(), EXCEPTIONS.c.state != "requested", EXCEPTIONS.c.expires_at > self._now())
             by_key: dict[tuple[str, ...], list[RuleException]] = defaultdict(list)
             async with self._database.transaction() as connection:
                 for one in await read(connection, *active):
@@ -191,7 +190,7 @@ class Exceptions:
         for rule, grant in grants.items():
             try:
                 async with self._changes.write(KIND, principal, "exception.use") as change:
-                    this = update(_rows).where(*self._named(grant), _rows.c.state == "granted")
+                    this = update(EXCEPTIONS).where(*self._named(grant), EXCEPTIONS.c.state == "granted")
                     used = {"state": "used", "expires_at": self._now() + _DIALOG}
                     if (await change.connection.execute(this.values(used))).rowcount:
                         await change.audit(grant, after={"rule": rule, "decision": decision_id})
@@ -208,10 +207,10 @@ class Exceptions:
         """List the requests and grants visible to a principal, the newest first. Raise Forbidden, StoreUnavailable."""
         require(principal, "exceptions.read")
         given = {"session_id": session_id, "user": user, "state": state}
-        wanted = [_rows.c[name] == value for name, value in given.items() if value]
+        wanted = [EXCEPTIONS.c[name] == value for name, value in given.items() if value]
         with StoreErrors("exceptions cannot be read now; try again"):
             async with self._database.transaction() as connection:
-                found = await read(connection, *self._ours(), _rows.c.expires_at > self._now(), *wanted)
+                found = await read(connection, *self._ours(), EXCEPTIONS.c.expires_at > self._now(), *wanted)
         return [one for one in reversed(found) if self._may_see(principal, one)]
 
     async def request(self, principal: Principal, decision_id: str, reason: str) -> RuleException:
@@ -269,15 +268,15 @@ class Exceptions:
         async with self._changes.write(KIND, principal, "exception.request") as change:
             waiting = (
                 *self._ours(),
-                _rows.c.user == record.user,
-                _rows.c.state == "requested",
-                _rows.c.expires_at > now,
+                EXCEPTIONS.c.user == record.user,
+                EXCEPTIONS.c.state == "requested",
+                EXCEPTIONS.c.expires_at > now,
             )
-            known = await read(change.connection, *waiting, _rows.c.decision_id == record.id)
+            known = await read(change.connection, *waiting, EXCEPTIONS.c.decision_id == record.id)
             if known:
                 change.unchanged()
                 return known[0]
-            count = await change.connection.execute(select(func.count()).select_from(_rows).where(*waiting))
+            count = await change.connection.execute(select(func.count()).select_from(EXCEPTIONS).where(*waiting))
             if count.scalar_one() >= MOST_REQUESTED:
                 raise Conflict(f"{MOST_REQUESTED} requests of `{record.user}` wait; withdraw one first")
             await add(change.connection, one)
@@ -313,7 +312,7 @@ class Exceptions:
             one, state="granted", scope=scope, granted_by=principal.user, expires_at=until
         )
         async with self._changes.write(KIND, principal, "exception.grant") as change:
-            waiting = update(_rows).where(*self._named(one.id), _rows.c.state == "requested")
+            waiting = update(EXCEPTIONS).where(*self._named(one.id), EXCEPTIONS.c.state == "requested")
             values = {"state": "granted", "scope": scope, "granted_by": principal.user, "expires_at": until}
             if not (await change.connection.execute(waiting.values(values))).rowcount:
                 raise Conflict(f"exception `{one.id}` is already granted, or was withdrawn")
@@ -326,7 +325,7 @@ class Exceptions:
         require(principal, "exceptions.grant")
         one = await self._get(principal, exception_id)
         async with self._changes.write(KIND, principal, "exception.revoke") as change:
-            if (await change.connection.execute(delete(_rows).where(*self._named(one.id)))).rowcount:
+            if (await change.connection.execute(delete(EXCEPTIONS).where(*self._named(one.id)))).rowcount:
                 await change.audit(one.id, before=_audited(one), reason=reason)
             else:  # another process ended it
                 change.unchanged()
@@ -354,11 +353,11 @@ class Exceptions:
             StoreUnavailable: If the database is unavailable.
         """
         theirs = row_scope(principal, "policies.replay")
-        query = theirs.limit(select(_rows).where(*self._ours(), _rows.c.state != "requested"), _rows)
+        query = theirs.limit(select(EXCEPTIONS).where(*self._ours(), EXCEPTIONS.c.state != "requested"), EXCEPTIONS)
         by_shape: dict[tuple[str, str], list[RuleException]] = defaultdict(list)
         with StoreErrors("exceptions cannot be read now; try again"):
             async with self._database.transaction() as connection:
-                for row in await connection.execute(query.order_by(_rows.c.id)):
+                for row in await connection.execute(query.order_by(EXCEPTIONS.c.id)):
                     one = msgspec.convert(row._asdict(), RuleException)
                     by_shape[one.rule, one.shape].append(one)
         now, found = self._now(), list[Proposal]()
@@ -406,7 +405,7 @@ class Exceptions:
     async def _get(self, principal: Principal, exception_id: str) -> RuleException:
         with StoreErrors(_AWAY):
             async with self._database.transaction() as connection:
-                found = await read(connection, *self._named(exception_id), _rows.c.expires_at > self._now())
+                found = await read(connection, *self._named(exception_id), EXCEPTIONS.c.expires_at > self._now())
         if not found or not self._may_see(principal, found[0]):
             raise NotFound(f"there is no exception `{exception_id[:100]}`")
         return found[0]
@@ -419,10 +418,10 @@ class Exceptions:
         return self._covers(principal, one) or is_named(principal, one)
 
     def _ours(self) -> tuple[ColumnElement[bool], ...]:
-        return (_rows.c.organisation == self._organisation,)
+        return (EXCEPTIONS.c.organisation == self._organisation,)
 
     def _named(self, exception_id: str) -> tuple[ColumnElement[bool], ...]:
-        return (*self._ours(), _rows.c.id == exception_id)
+        return (*self._ours(), EXCEPTIONS.c.id == exception_id)
 
 
 def _check_lock(active: PolicySet, rule: str) -> None:

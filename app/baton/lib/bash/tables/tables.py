@@ -415,11 +415,11 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     The range of its writes, `reach`, may depend on flags; the first match decides. `lands`: copies go into the target
     by name, unless a flag of `replaces_target` is given. `moves`: it moves its sources. `names` are options selecting a
     search's results by name. After `own_operands` operands, the rest belongs to the program's command or script.
-    `may_run`: it can run anything at all. `takes_two` are options with two values. `folders` are options, their keys and
-    variables for the working folder, `mounts` options showing a folder under another path. `files` are the files run by default, by
-    language: names in its folder, or options naming another file. `holds` are the other places of commands in its
-    arguments. `long_options` are those of the table, sorted: most programs accept them abbreviated. `clusters`: `-ab`
-    is `-a -b` and not a long option.
+    `may_run`: it can run anything at all. `takes_two` are options with two values. `folders` are options, their
+    keys and variables for the working folder, `mounts` options showing a folder under another path. `files` are the
+    files run by default, by language: names in its folder, or options naming another file. `holds` are the other places
+    of commands in its arguments. `long_options` are those of the table, sorted: most programs accept them abbreviated.
+    `clusters`: `-ab` is `-a -b` and not a long option.
     """
 
     name: str

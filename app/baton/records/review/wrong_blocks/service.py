@@ -49,12 +49,11 @@ WRONG_BLOCKS = table_of(
     Index("ix_reports_organisation", "organisation", "id"),
     Index("ux_reports_decision", "organisation", "decision_id", "user", unique=True),
 )
-_reports = WRONG_BLOCKS
 
 
 async def add(database: Database, organisation: str, report: WrongBlock) -> bool:
     """Store a wrong block; return False and store nothing if this user has reported the decision before."""
-    insert = insert_into(database.dialect, _reports).values(
+    insert = insert_into(database.dialect, WRONG_BLOCKS).values(
         row_of(report, masked=("comment", "answer")) | {"organisation": organisation}
     )
     async with database.transaction() as connection:
@@ -76,12 +75,12 @@ async def find(
     limit: int = 50,
 ) -> list[WrongBlock]:
     """Return wrong blocks, newest first; `before_id` is the id of the last one of the page before."""
-    query = _visible(organisation, scope).order_by(_reports.c.id.desc()).limit(limit)
+    query = _visible(organisation, scope).order_by(WRONG_BLOCKS.c.id.desc()).limit(limit)
     for column, value in (("rule", rule), ("state", state), ("user", user)):
         if value:
-            query = query.where(_reports.c[column] == storable(value))
+            query = query.where(WRONG_BLOCKS.c[column] == storable(value))
     if before_id:
-        query = query.where(_reports.c.id < before_id)
+        query = query.where(WRONG_BLOCKS.c.id < before_id)
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), WrongBlock) for row in rows]
@@ -89,7 +88,7 @@ async def find(
 
 async def get(database: Database, organisation: str, scope: RowScope, report_id: str) -> WrongBlock | None:
     """Return one wrong block, or None if there is none in this scope."""
-    query = _visible(organisation, scope).where(_reports.c.id == storable(report_id))
+    query = _visible(organisation, scope).where(WRONG_BLOCKS.c.id == storable(report_id))
     async with database.transaction() as connection:
         row = (await connection.execute(query)).first()
     return None if row is None else msgspec.convert(row._asdict(), WrongBlock)
@@ -98,11 +97,11 @@ async def get(database: Database, organisation: str, scope: RowScope, report_id:
 async def replace(connection: AsyncConnection, organisation: str, report: WrongBlock) -> bool:
     """Replace the previous version of a wrong block; return False if another change came first."""
     change = (
-        update(_reports)
+        update(WRONG_BLOCKS)
         .where(
-            _reports.c.organisation == organisation,
-            _reports.c.id == report.id,
-            _reports.c.version == report.version - 1,
+            WRONG_BLOCKS.c.organisation == organisation,
+            WRONG_BLOCKS.c.id == report.id,
+            WRONG_BLOCKS.c.version == report.version - 1,
         )
         .values(row_of(report, masked=("comment", "answer")))
     )
@@ -110,7 +109,7 @@ async def replace(connection: AsyncConnection, organisation: str, report: WrongB
 
 
 def _visible(organisation: str, scope: RowScope) -> Select[Any]:
-    return scope.limit(select(_reports).where(_reports.c.organisation == organisation), _reports)
+    return scope.limit(select(WRONG_BLOCKS).where(WRONG_BLOCKS.c.organisation == organisation), WRONG_BLOCKS)
 
 
 KIND = "reports"
