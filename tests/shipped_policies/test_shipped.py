@@ -5,7 +5,9 @@ from fnmatch import fnmatchcase
 import jsonschema
 
 from baton.lib.text.yaml_lines import parse
-from baton.rules.policy.rules.model import json_schema
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.lint import facts_of
+from baton.rules.policy.rules.model import Case, json_schema
 from tests.support.shipped import shipped_files
 
 FILES = {p: t for p, t in shipped_files().items() if not p.startswith("shell/")}
@@ -32,6 +34,13 @@ def test_each_rule_shows_what_it_matches_and_what_it_leaves(shipped):
     for rule in shipped.rules:
         assert len(rule.tests.match) >= 1
         assert len(rule.tests.not_match) >= 2, rule.id
+
+
+def test_no_message_leaves_a_placeholder_empty(shipped):
+    for rule in shipped.rules:
+        for one in rule.tests.match:
+            case = Case(bash=one) if isinstance(one, str) else one
+            assert "`…`" not in evaluate(shipped, facts_of(case, rule)).reason, (rule.id, case)
 
 
 def test_a_variable_that_leads_a_client_away_is_kept_out_of_start_up_files():

@@ -400,6 +400,7 @@ def _of_paths(context: Context, paths: tuple[str, ...], test: Match, quantifier:
     for path in paths:
         if test(path):
             context.found["path"] = path
+            context.found.setdefault("target", path)
             return True
     return False
 
