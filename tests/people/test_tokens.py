@@ -24,7 +24,7 @@ ADMIN = Principal(user="root", team="ops", role="admin")
 class Away:
     """A database that does not answer."""
 
-    def transaction(self):
+    def transaction(self, *_):
         raise DatabaseUnavailable("away")
 
 

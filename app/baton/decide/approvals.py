@@ -26,7 +26,7 @@ from baton.delegate.runners.api import JobPermissionsOf
 from baton.delegate.runners.permissions import JOB_PREFIX
 from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads import QuestionChanged
-from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
+from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.base.storable import storable
 from baton.kernel.changes import numbers
 from baton.kernel.changes.announce import Changes
@@ -203,28 +203,25 @@ class Approvals:
         """List visible requests, the oldest first: all that wait, or all of a job. Raise Forbidden, StoreUnavailable."""
         require(principal, "approvals.read")
         which = (_c.job == storable(job),) if job else (_c.state == "waiting", _c.expires_at > self._now())
-        with StoreErrors("approvals cannot be read now; try again"):
-            async with self._database.transaction() as connection:
-                found = await requests.find(connection, _c.organisation == principal.organisation, *which)
+        async with self._database.transaction("approvals cannot be read now; try again") as connection:
+            found = await requests.find(connection, _c.organisation == principal.organisation, *which)
         return [one for one in found if may_see(principal, one)][:MOST_LISTED]
 
     async def get(self, principal: Principal, approval_id: str) -> Approval:
         """Return a request. Raise Forbidden, NotFound or StoreUnavailable."""
         require(principal, "approvals.read")
-        with StoreErrors("approvals cannot be read now; try again"):
-            async with self._database.transaction() as connection:
-                return await requests.get(connection, principal, approval_id)
+        async with self._database.transaction("approvals cannot be read now; try again") as connection:
+            return await requests.get(connection, principal, approval_id)
 
     async def answer(self, principal: Principal, approval_id: str, *, approve: bool, reason: str) -> Approval:
         """Answer a session's request. Raise as `requests.answer` does, or StoreUnavailable: then nothing was changed."""
-        with StoreErrors(_AWAY):
-            async with self._database.transaction() as connection:
-                answered, is_new = await requests.answer(
-                    connection, principal, approval_id, approve=approve, reason=reason, now=self._now()
-                )
-                if is_new:
-                    number = await numbers.raise_number(connection, principal.organisation, KIND)
-                    await numbers.name_objects(connection, principal.organisation, KIND, number, [answered.id])
+        async with self._database.transaction(_AWAY) as connection:
+            answered, is_new = await requests.answer(
+                connection, principal, approval_id, approve=approve, reason=reason, now=self._now()
+            )
+            if is_new:
+                number = await numbers.raise_number(connection, principal.organisation, KIND)
+                await numbers.name_objects(connection, principal.organisation, KIND, number, [answered.id])
         if is_new:
             self._changes.announce(KIND)
             self._emit(answered, "answered", answer="allow" if approve else "deny", answered_by=principal.user)

@@ -18,8 +18,8 @@ from baton.delegate.core.stores.tables import JOBS
 from baton.delegate.jobs.costs import Price, price_of_call
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
 from baton.kernel.base.clock import start_of
-from baton.kernel.base.errors import Invalid, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Invalid
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT, PeriodQuery, Shown
@@ -239,11 +239,9 @@ class AgentCosts:
         if (until or datetime.now(UTC)) - start > LONGEST_PERIOD:
             raise Invalid("since", f"is more than {LONGEST_PERIOD.days} days before the end of the period")
         wanted = CostFilter(since=start, until=until, user=user, team=team, project=project, session_id=session_id)
-        try:
+        with StoreErrors("costs cannot be summed up now; try a shorter period, or later"):
             calls = await of_calls(self._database, principal.organisation, scope, wanted, by)
             jobs = await of_jobs(self._database, principal.organisation, scope, wanted, by)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("costs cannot be summed up now; try a shorter period, or later") from None
         calls_of: dict[str, list[CallSum]] = defaultdict(list)
         jobs_of: dict[str, list[JobTokenSum]] = defaultdict(list)
         for call in calls:

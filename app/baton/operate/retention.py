@@ -15,9 +15,8 @@ from sqlalchemy import ColumnElement, Table, delete, select, tuple_, update
 
 from baton.delegate.core.retention import purge_jobs
 from baton.kernel.base.driver import Dialect
-from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
+from baton.kernel.base.sql import LARGEST_BATCH, Database, StoreErrors
 from baton.kernel.base.storable import storable
 from baton.kernel.base.trace import least_id
 from baton.kernel.changes import write
@@ -163,10 +162,8 @@ class Retention:
             StoreUnavailable: If the database is unavailable.
         """
         require(principal, "retention.read")
-        try:
+        with StoreErrors(_AWAY):
             return await self._read()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
 
     async def put(
         self, principal: Principal, days: RetentionDays, *, version: str | None, reason: str

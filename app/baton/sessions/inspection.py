@@ -8,7 +8,7 @@ import msgspec
 from baton.delegate.jobs.costs import Price, price_of_call
 from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.changes import audit_store
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.service import Modes
@@ -89,13 +89,10 @@ class SessionAdmin:
         if not keys:
             return {}
         scope, organisation = row_scope(principal, "sessions.read"), principal.organisation
-        try:
-            async with self._database.transaction() as connection:
-                jobs = await activity_store.jobs(connection, organisation, scope, keys)
-                tokens = await activity_store.call_tokens(connection, organisation, scope, keys)
-                agents = await activity_store.agent_counts(connection, organisation, scope, keys)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        async with self._database.transaction(_AWAY) as connection:
+            jobs = await activity_store.jobs(connection, organisation, scope, keys)
+            tokens = await activity_store.call_tokens(connection, organisation, scope, keys)
+            agents = await activity_store.agent_counts(connection, organisation, scope, keys)
         usd = self._usd(jobs, tokens)
         return {
             key: SessionActivity(
@@ -176,11 +173,8 @@ class SessionAdmin:
 
     async def _agents(self, principal: Principal, key: SessionKey) -> list[SessionAgent]:
         scope = row_scope(principal, "sessions.read")
-        try:
-            async with self._database.transaction() as connection:
-                found = await activity_store.agents(connection, principal.organisation, scope, key)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        async with self._database.transaction(_AWAY) as connection:
+            found = await activity_store.agents(connection, principal.organisation, scope, key)
         return tree_of(*found, self._prices)
 
     async def _one(self, principal: Principal, action: str, session_id: str, user: str) -> CallGroup:
@@ -194,7 +188,7 @@ class SessionAdmin:
         self, principal: Principal, action: str, wanted: GroupFilter, *, after: After, limit: int
     ) -> list[CallGroup]:
         theirs = row_scope(principal, action)
-        try:
+        with StoreErrors(_AWAY):
             return await delegation_share_store.find(
                 self._database,
                 principal.organisation,
@@ -205,5 +199,3 @@ class SessionAdmin:
                 after=after,
                 limit=limit,
             )
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None

@@ -28,13 +28,13 @@ class SlowDatabase:
         return getattr(self._database, name)
 
     @asynccontextmanager
-    async def transaction(self):
+    async def transaction(self, *away):
         if self.left is not None:
             if not self.left:
                 raise DatabaseUnavailable("away")
             self.left -= 1
         await asyncio.sleep(0.01)
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(*away) as connection:
             yield connection
             await asyncio.sleep(0.01)
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from baton.context.codemap import store
 from baton.context.codemap.store import CodeMapSummary
-from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Invalid, NotFound
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.lib.text.masking import mask
 from baton.lib.text.quoting import first_odd, one_line
 from baton.people.users import require
@@ -37,23 +37,18 @@ class CodeMaps:
         require(principal, "codemap.write")
         _check_project(project)
         checked = {one.path: _checked(one) for one in outlines}
-        try:
-            async with self._database.transaction() as connection:
-                is_new = await store.touch(connection, principal, project, datetime.now(UTC)) == 1
-                if is_new and await store.count(connection, principal) > MOST_MAPS:
-                    raise Invalid("project", f"is one too many: {MOST_MAPS} code maps are kept; drop one first")
-                known = await store.digests(connection, principal, project)
-                sizes = {path: size for path, (_, size) in known.items()}
-                sizes |= {path: len(one.symbols) for path, one in checked.items()}
-                if len(sizes) > MOST_FILES:
-                    raise Invalid("outlines", f"would make {len(sizes)} files; a code map has at most {MOST_FILES}")
-                if sum(sizes.values()) > MOST_IN_ALL:
-                    raise Invalid(
-                        "outlines", f"would make {sum(sizes.values())} symbols; at most {MOST_IN_ALL} are kept"
-                    )
-                await store.put(connection, principal, project, list(checked.values()))
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        async with self._database.transaction(_AWAY) as connection:
+            is_new = await store.touch(connection, principal, project, datetime.now(UTC)) == 1
+            if is_new and await store.count(connection, principal) > MOST_MAPS:
+                raise Invalid("project", f"is one too many: {MOST_MAPS} code maps are kept; drop one first")
+            known = await store.digests(connection, principal, project)
+            sizes = {path: size for path, (_, size) in known.items()}
+            sizes |= {path: len(one.symbols) for path, one in checked.items()}
+            if len(sizes) > MOST_FILES:
+                raise Invalid("outlines", f"would make {len(sizes)} files; a code map has at most {MOST_FILES}")
+            if sum(sizes.values()) > MOST_IN_ALL:
+                raise Invalid("outlines", f"would make {sum(sizes.values())} symbols; at most {MOST_IN_ALL} are kept")
+            await store.put(connection, principal, project, list(checked.values()))
 
     async def settle(self, principal: Principal, project: str, files: Mapping[str, str]) -> list[str]:
         """Remove unlisted files, and return those with a missing or outdated outline.
@@ -68,33 +63,25 @@ class CodeMaps:
         """
         require(principal, "codemap.write")
         _check_project(project)
-        try:
-            async with self._database.transaction() as connection:
-                known = await store.digests(connection, principal, project)
-                gone = known.keys() - files.keys()
-                if gone:
-                    await store.touch(connection, principal, project, datetime.now(UTC))
-                    await store.remove_files(connection, principal, project, gone)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        async with self._database.transaction(_AWAY) as connection:
+            known = await store.digests(connection, principal, project)
+            gone = known.keys() - files.keys()
+            if gone:
+                await store.touch(connection, principal, project, datetime.now(UTC))
+                await store.remove_files(connection, principal, project, gone)
         return sorted(path for path, digest in files.items() if known.get(path, ("", 0))[0] != digest)
 
     async def list_maps(self, principal: Principal) -> list[CodeMapSummary]:
         """List one's own code maps, the newest first. Raise StoreUnavailable."""
         require(principal, "codemap.read")
-        try:
+        with StoreErrors(_AWAY):
             return await store.summaries(self._database, principal)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
 
     async def drop(self, principal: Principal, project: str) -> None:
         """Remove a code map. Raise NotFound, StoreUnavailable."""
         require(principal, "codemap.write")
-        try:
-            async with self._database.transaction() as connection:
-                found = await store.remove(connection, principal, project)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        async with self._database.transaction(_AWAY) as connection:
+            found = await store.remove(connection, principal, project)
         if not found:
             raise NotFound(f"you have no code map of `{project}`; `baton codemap show` lists yours")
 

@@ -10,8 +10,8 @@ from baton.context.patterns.in_force import PatternsInForce
 from baton.context.patterns.index import Meanings, packed
 from baton.context.patterns.pattern import NewPattern, Pattern, PatternFilter, Source, clean, require_expressions
 from baton.context.patterns.store import KIND
-from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import SqlChange
 from baton.kernel.http.paging import check_if_match
@@ -102,19 +102,14 @@ class Patterns:
         """
         team = _readable_team(principal, wanted.team)
         wanted = msgspec.structs.replace(wanted, team=team)
-        try:
+        with StoreErrors(_AWAY):
             return await store.find(self._database, principal.organisation, wanted, before_id=before_id, limit=limit)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
 
     async def get(self, principal: Principal, pattern_id: str) -> Pattern:
         """Return one pattern. Raise NotFound, StoreUnavailable."""
         reach = _reach(principal, "patterns.read")
-        try:
-            async with self._database.transaction() as connection:
-                found = await store.get(connection, principal.organisation, pattern_id)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        async with self._database.transaction(_AWAY) as connection:
+            found = await store.get(connection, principal.organisation, pattern_id)
         return _theirs(principal, reach, found, pattern_id)
 
     async def search(
@@ -129,12 +124,10 @@ class Patterns:
         owner = owning_team(principal, _reach(principal, "patterns.read"), team)
         vector = await self._meanings.vector(text)
         near = await self._in_force.best(owner, vector, project, max(CANDIDATES, limit))
-        try:
+        with StoreErrors(_AWAY):
             patterns = await store.with_ids(
                 self._database, principal.organisation, owner, [one.pattern.id for one in near]
             )
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         asked = set(stems(text))
         found = []
         for one in near:

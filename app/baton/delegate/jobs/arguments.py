@@ -10,7 +10,7 @@ from baton.delegate.core.protocol import DEFAULT_MODE
 from baton.delegate.core.stores import events as events_store
 from baton.delegate.jobs.new_job import LONGEST_EXPIRY_S, LONGEST_S
 from baton.kernel.base.errors import NotFound
-from baton.kernel.base.sql import Database, StoreErrors
+from baton.kernel.base.sql import Database
 from baton.kernel.http.fields import MaybeText
 from baton.people.users import Users, require
 from baton.rules.call.call import Principal
@@ -97,18 +97,17 @@ class AgentModes:
         """
         require(principal, "jobs.read")
         organisation = principal.organisation
-        with StoreErrors("sessions cannot be read now; try again"):
-            async with self._database.transaction() as connection:
-                owners = await events_store.owners(connection, organisation, session_id)
-                if fresh and not owners and user in {"", principal.user}:
-                    return AgentMode(user=principal.user, session_id=session_id)
-                found = [
-                    owner
-                    for owner in sorted(owners, key=lambda owner: owner != principal.user)
-                    if user in {"", owner} and self._users.covers(principal, "jobs.read", owner)
-                ]
-                if not found:
-                    raise NotFound(f"nothing was delegated in session `{session_id[:100]}`")
-                mode = await events_store.mode_of(connection, organisation, found[0], session_id)
-                provider = await events_store.last_provider(connection, organisation, found[0], session_id)
+        async with self._database.transaction("sessions cannot be read now; try again") as connection:
+            owners = await events_store.owners(connection, organisation, session_id)
+            if fresh and not owners and user in {"", principal.user}:
+                return AgentMode(user=principal.user, session_id=session_id)
+            found = [
+                owner
+                for owner in sorted(owners, key=lambda owner: owner != principal.user)
+                if user in {"", owner} and self._users.covers(principal, "jobs.read", owner)
+            ]
+            if not found:
+                raise NotFound(f"nothing was delegated in session `{session_id[:100]}`")
+            mode = await events_store.mode_of(connection, organisation, found[0], session_id)
+            provider = await events_store.last_provider(connection, organisation, found[0], session_id)
         return AgentMode(user=found[0], session_id=session_id, agent_mode=mode or DEFAULT_MODE, provider=provider)

@@ -26,7 +26,7 @@ from baton.delegate.jobs.new_job import LONGEST_PROMPT
 from baton.delegate.jobs.service import Jobs
 from baton.delegate.jobs.submit_api import DelegatedModel
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid
-from baton.kernel.base.sql import Database, StoreErrors
+from baton.kernel.base.sql import Database
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
@@ -82,11 +82,10 @@ class Replies:
         return await self._jobs.submit(principal, new)
 
     async def _newest(self, job: Job) -> tuple[Job, str]:
-        with StoreErrors("jobs cannot be read now; nothing was made, try again"):
-            async with self._database.transaction() as connection:
-                while (later := await store.continued_by(connection, job)) is not None:
-                    job = later
-                change = await events_store.last_of_type(connection, job.id, "workspace.diff")
+        async with self._database.transaction("jobs cannot be read now; nothing was made, try again") as connection:
+            while (later := await store.continued_by(connection, job)) is not None:
+                job = later
+            change = await events_store.last_of_type(connection, job.id, "workspace.diff")
         return job, diff_of(change.body) if change else ""
 
 

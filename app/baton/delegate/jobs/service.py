@@ -88,9 +88,8 @@ class Jobs:
     async def get(self, principal: Principal, job_id: str, action: str = "jobs.read") -> Job:
         """Return a job on which the principal may do the action. Raise Forbidden, NotFound or StoreUnavailable."""
         require(principal, action)
-        with StoreErrors(_AWAY):
-            async with self._database.transaction() as connection:
-                job = await store.get(connection, principal.organisation, job_id)
+        async with self._database.transaction(_AWAY) as connection:
+            job = await store.get(connection, principal.organisation, job_id)
         return visible(principal, job, job_id, action)
 
     async def news(self, principal: Principal, job_id: str, after: int, wait_s: float) -> Job:
@@ -132,22 +131,20 @@ class Jobs:
             return job.output
         parts: list[str] = []
         size = after = 0
-        with StoreErrors(_AWAY):
-            async with self._database.transaction() as connection:
-                while events := await events_store.of_job(connection, job.id, after):
-                    after = events[-1].no
-                    for event in events:
-                        if event.attempt == job.attempt and event.seq is not None and size < LONGEST_OUTPUT:
-                            parts.append(text_of(event.body.get("update", {})))
-                            size += len(parts[-1])
+        async with self._database.transaction(_AWAY) as connection:
+            while events := await events_store.of_job(connection, job.id, after):
+                after = events[-1].no
+                for event in events:
+                    if event.attempt == job.attempt and event.seq is not None and size < LONGEST_OUTPUT:
+                        parts.append(text_of(event.body.get("update", {})))
+                        size += len(parts[-1])
         return "".join(parts)
 
     async def change(self, principal: Principal, job_id: str) -> tuple[Job, JobEvent | None]:
         """Return a job and its event with the changes in its worktree, or None. Raise NotFound or StoreUnavailable."""
         job = await self.get(principal, job_id)
-        with StoreErrors(_AWAY):
-            async with self._database.transaction() as connection:
-                return job, await events_store.last_of_type(connection, job.id, "workspace.diff")
+        async with self._database.transaction(_AWAY) as connection:
+            return job, await events_store.last_of_type(connection, job.id, "workspace.diff")
 
     async def _submit(self, transaction: JobTransaction, principal: Principal, new: JobSpec, key: str) -> Job:
         digest = digest_of(new) if key else ""

@@ -143,22 +143,20 @@ class JobResults:
 
     async def _job(self, principal: Principal, job_id: str) -> Job:
         require(principal, "jobs.read")
-        with StoreErrors(_AWAY):
-            async with self._database.transaction() as connection:
-                job = await jobs.get(connection, principal.organisation, job_id)
+        async with self._database.transaction(_AWAY) as connection:
+            job = await jobs.get(connection, principal.organisation, job_id)
         return visible(principal, job, job_id, "jobs.read")
 
     async def _read(self, job: Job) -> dict[str, ResultAction]:
         """Return a job's actions by id. Without a report, derive the state from the runner's silence."""
-        with StoreErrors(_AWAY):
-            async with self._database.transaction() as connection:
-                events = await events_store.of_type(connection, job.id, EVENT)
-                found = _folded(events)
-                asked_at = {str(one.body.get("action")): one.at for one in reversed(events)}
-                now = await clock.now(connection)
-                for action in [one for one in found.values() if one.state == "asked"]:
-                    waits = await store.is_waiting(connection, action.id)
-                    found[action.id] = _judged(action, now - asked_at[action.id], waits=waits)
+        async with self._database.transaction(_AWAY) as connection:
+            events = await events_store.of_type(connection, job.id, EVENT)
+            found = _folded(events)
+            asked_at = {str(one.body.get("action")): one.at for one in reversed(events)}
+            now = await clock.now(connection)
+            for action in [one for one in found.values() if one.state == "asked"]:
+                waits = await store.is_waiting(connection, action.id)
+                found[action.id] = _judged(action, now - asked_at[action.id], waits=waits)
         return found
 
 

@@ -95,9 +95,8 @@ class Runners:
     async def visible(self, principal: Principal) -> list[Runner]:
         """List the runners visible to a principal, latest contact first. Raise StoreUnavailable."""
         rows = row_scope(principal, "runners.read")
-        with StoreErrors("runners cannot be read now; try again"):
-            async with self._database.transaction() as connection:
-                return await store.find(connection, principal.organisation, rows)
+        async with self._database.transaction("runners cannot be read now; try again") as connection:
+            return await store.find(connection, principal.organisation, rows)
 
     async def poll(
         self,

@@ -51,7 +51,7 @@ class DatabaseUnavailable(Exception):
 
 
 class StoreErrors:
-    """Converts DatabaseUnavailable within a block into StoreUnavailable, with a detail for the caller."""
+    """Converts DatabaseUnavailable within a block into StoreUnavailable, with a detail for the caller; "" for none."""
 
     def __init__(self, detail: str) -> None:
         self._detail = detail
@@ -60,7 +60,7 @@ class StoreErrors:
         pass
 
     def __exit__(self, _kind: object, error: object, _stack: object) -> None:
-        if isinstance(error, DatabaseUnavailable):
+        if self._detail and isinstance(error, DatabaseUnavailable):
             raise StoreUnavailable(self._detail) from None
 
 
@@ -178,25 +178,27 @@ class Database:
             )
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+    async def transaction(self, away: str = "") -> AsyncIterator[AsyncConnection]:
         """Open a transaction, commit it at the end of the block, and yield its connection.
 
-        Raise DatabaseUnavailable, or TooLongToFind if a value exceeds the size limit of Postgres's indexes.
+        Raise DatabaseUnavailable (with `away`: StoreUnavailable with this detail instead), or TooLongToFind if a value
+        exceeds the size limit of Postgres's indexes.
         """
-        try:
-            async with self.engine.begin() as connection:
-                yield connection
-        except (OperationalError, InterfaceError, PoolTimeout, TimeoutError, OSError) as error:
-            raise DatabaseUnavailable(said(error), self.place) from error
-        except DBAPIError as error:
-            # Postgres's classes: 08 connection, 53 resources, 55 locks, 57 operator, 58 system; 25006 is read-only.
-            is_away = error.connection_invalidated or _state(error)[:2] in {"08", "53", "55", "57", "58"}
-            # A SQLite file that is damaged, or not a database.
-            if is_away or _state(error) == "25006" or (self.dialect == "sqlite" and type(error) is DatabaseError):
+        with StoreErrors(away):
+            try:
+                async with self.engine.begin() as connection:
+                    yield connection
+            except (OperationalError, InterfaceError, PoolTimeout, TimeoutError, OSError) as error:
                 raise DatabaseUnavailable(said(error), self.place) from error
-            if _state(error) == _TOO_LONG:
-                raise TooLongToFind from error
-            raise
+            except DBAPIError as error:
+                # Postgres's classes: 08 connection, 53 resources, 55 locks, 57 operator, 58 system; 25006 is read-only.
+                is_away = error.connection_invalidated or _state(error)[:2] in {"08", "53", "55", "57", "58"}
+                # A SQLite file that is damaged, or not a database.
+                if is_away or _state(error) == "25006" or (self.dialect == "sqlite" and type(error) is DatabaseError):
+                    raise DatabaseUnavailable(said(error), self.place) from error
+                if _state(error) == _TOO_LONG:
+                    raise TooLongToFind from error
+                raise
 
     async def look(self) -> tuple[datetime | None, bool]:
         """Return Postgres's time (None for SQLite), and whether it refuses writes. Raise DatabaseUnavailable."""

@@ -11,8 +11,7 @@ from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable, UTCDateTime, insert_into
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, UTCDateTime, insert_into
 from baton.kernel.changes import numbers as store
 from baton.kernel.changes.write import SqlChange, write
 from baton.kernel.redis.client import Redis
@@ -71,11 +70,9 @@ class Changes:
         See `kernel.changes.write` for the arguments. Raise StoreUnavailable, or RuntimeError without an audit entry;
         nothing was changed then.
         """
-        try:
+        with StoreErrors("the database is unavailable; nothing was changed, try again"):
             async with write(self._database, kind, principal, action) as change:
                 yield change
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the database is unavailable; nothing was changed, try again") from None
         for changed in change.kinds:
             self.announce(changed)
             # The change is stored. A later failure must not suggest otherwise: `catch_up` reloads it later.

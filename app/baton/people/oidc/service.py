@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from baton.kernel.base.errors import NotFound, Unauthenticated
-from baton.kernel.base.sql import Database, StoreErrors
+from baton.kernel.base.sql import Database
 from baton.kernel.changes import audit_store
 from baton.people.browser_sessions.service import BrowserSessions
 from baton.people.browser_sessions.store import BrowserSession
@@ -140,13 +140,12 @@ class AccountSignIn:
         """Audit a refusal. The account is confirmed by the provider, so strangers cannot fill the log."""
         log.info("%s signs nobody in: %s", account.text, why)
         nobody = Principal(organisation=self._organisation, team="", user="", role="developer")
-        with StoreErrors("sign-in is unavailable now; try again"):
-            async with self._database.transaction() as connection:
-                await audit_store.add(
-                    connection,
-                    nobody,
-                    action="browser-session.refuse",
-                    kind="browser-session",
-                    object=account.text,
-                    reason=why,
-                )
+        async with self._database.transaction("sign-in is unavailable now; try again") as connection:
+            await audit_store.add(
+                connection,
+                nobody,
+                action="browser-session.refuse",
+                kind="browser-session",
+                object=account.text,
+                reason=why,
+            )

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
 from baton.kernel.base.clock import bucket_name, start_of_bucket
-from baton.kernel.base.errors import Invalid, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Invalid
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PeriodQuery, Shown
@@ -161,15 +161,13 @@ class Latencies:
         if end - start > LONGEST[by]:
             raise Invalid("since", f"is more than {LONGEST[by].days} days before the end of the period, by `{by}`")
         wanted = LatencyFilter(since=start, until=end, event=event, user=user, team=team)
-        try:
+        with StoreErrors("latencies cannot be summed up now; try a shorter period, or later"):
             counts = await find(self._database, principal.organisation, scope, wanted, by)
             failures = (
                 []
                 if event or user or team
                 else await hook_failures.find(self._database, principal.organisation, start, end, by)
             )
-        except DatabaseUnavailable:
-            raise StoreUnavailable("latencies cannot be summed up now; try a shorter period, or later") from None
         in_order = sorted(counts, key=lambda one: (one.bucket, one.event))
         items = [
             BucketLatency(at=start_of_bucket(bucket, by), **_summed(event, list(of_it)))

@@ -6,8 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import Policies
 from baton.records.replay import rule_hits_store
@@ -119,11 +118,9 @@ class RuleHits(msgspec.Struct, frozen=True):
             StoreUnavailable: If the database is unavailable.
         """
         theirs, organisation = row_scope(principal, "decisions.read"), principal.organisation
-        try:
+        with StoreErrors("the decisions cannot be counted now; try again"):
             summed = await rule_hits_store.hits(self.database, organisation, theirs, period)
             reports = await rule_hits_store.reports(self.database, organisation, theirs, period)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the decisions cannot be counted now; try again") from None
         in_force = await self.policies.prepare(principal, project, wait_s=None)
         rules = {rule.id: rule for rule in in_force.policies.rules}
         counted = []
@@ -153,10 +150,8 @@ class RuleHits(msgspec.Struct, frozen=True):
             StoreUnavailable: If the database is unavailable.
         """
         theirs = row_scope(principal, "decisions.read")
-        try:
+        with StoreErrors("the decisions cannot be counted now; try again"):
             summed = await rule_hits_store.hits(self.database, principal.organisation, theirs, period)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the decisions cannot be counted now; try again") from None
         return [_report(name, policies, summed) for name in sorted(policies.parsed.packs)]
 
     async def shapes(
@@ -175,12 +170,10 @@ class RuleHits(msgspec.Struct, frozen=True):
             StoreUnavailable: If the database is unavailable.
         """
         theirs = row_scope(principal, "decisions.read")
-        try:
+        with StoreErrors("the decisions cannot be read now; try again"):
             records = await rule_hits_store.stopped_calls(
                 self.database, principal.organisation, theirs, period, rules, MOST_SHAPED
             )
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the decisions cannot be read now; try again") from None
         return await asyncio.to_thread(_shapes, policies, rules, only, records)
 
 

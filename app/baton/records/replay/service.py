@@ -12,8 +12,8 @@ from datetime import datetime
 
 import msgspec
 
-from baton.kernel.base.errors import Problem, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Problem
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import ORGANISATION, Combinations, InForce, Key, Policies, as_layer
 from baton.policies.layers import Where, layers_of, refusal
@@ -156,7 +156,7 @@ class Replay:
         theirs, organisation = row_scope(principal, "policies.replay"), principal.organisation
         run = _Run(self._policies.combinations(), candidate)
         after = ""
-        try:
+        with StoreErrors("the decisions cannot be read now; try again"):
             total = await rule_hits_store.count_calls(self._database, organisation, theirs, period, limit + 1)
             run.summary.truncated = total > limit
             total = min(total, limit)
@@ -176,8 +176,6 @@ class Replay:
                 if run.listed:
                     yield ReplayLine(calls=run.take_listed())
                 yield ReplayLine(progress=Progress(run.summary.read, total, run.summary.changed))
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the decisions cannot be read now; try again") from None
         yield ReplayLine(summary=run.finish())
 
 

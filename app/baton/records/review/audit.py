@@ -9,8 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.changes import audit_store as store
 from baton.kernel.changes.audit_store import AuditEntry
 from baton.kernel.http.features import of
@@ -48,7 +47,7 @@ class Audit:
             StoreUnavailable: If the database is unavailable.
         """
         require(principal, "audit.read")
-        try:
+        with StoreErrors("the audit log cannot be read now; try again"):
             return await store.find(
                 self._database,
                 principal.organisation,
@@ -56,8 +55,6 @@ class Audit:
                 before_id=before_id,
                 limit=limit,
             )
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the audit log cannot be read now; try again") from None
 
 
 # `GET /audit`: changes with author, time, old and new value, and reason.

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.people.users import covers, row_scope
 from baton.records.pipeline import store
 from baton.records.pipeline.store import BadCursorError
@@ -75,10 +75,8 @@ class Decisions:
             NotFound: If the id is unknown, or hidden from the principal.
             StoreUnavailable: If the database is unavailable.
         """
-        try:
+        with StoreErrors(_AWAY):
             record = await store.get(self._database, principal.organisation, decision_id)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         if record is None or not covers(principal, "decisions.read", user=record.user, team=record.team):
             raise NotFound(f"there is no decision `{decision_id}`; a new one may take a second to appear")
         return record
@@ -90,7 +88,5 @@ class Decisions:
             StoreUnavailable: If the database is unavailable.
         """
         scope = row_scope(principal, "decisions.read")
-        try:
+        with StoreErrors(_AWAY):
             return await store.totals(self._database, principal.organisation, scope)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
 from baton.kernel.base.clock import start_of, start_of_bucket
-from baton.kernel.base.errors import Invalid, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Invalid
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PeriodQuery, Shown
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, Text, csv_response
@@ -86,11 +86,9 @@ class RouteQuality:
         if end - start > LONGEST_PERIOD:
             raise Invalid("since", f"is more than {LONGEST_PERIOD.days} days before the end of the period")
         wanted = QualityFilter(since=start, until=end, user=user, team=team)
-        try:
+        with StoreErrors("routes cannot be summed up now; try a shorter period, or later"):
             routes = await store.routes(self._database, principal.organisation, scope, wanted)
             said = await store.feedback(self._database, principal.organisation, scope, wanted)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("routes cannot be summed up now; try a shorter period, or later") from None
         routes_of: dict[str, list[RouteCount]] = defaultdict(list)
         said_of: dict[str, list[FeedbackCount]] = defaultdict(list)
         for route in routes:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.http.features import of
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.people.callers import CallerOf
@@ -88,10 +88,8 @@ class RouteFeedback:
             selected=trace.selected,
             right_agent=agent,
         )
-        try:
+        with StoreErrors(_AWAY):
             await store.put(self._database, principal.organisation, feedback)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         return feedback
 
 

@@ -7,8 +7,7 @@ import asyncio
 
 import msgspec
 
-from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.sql import DatabaseUnavailable
+from baton.kernel.base.sql import StoreErrors
 from baton.lib.router.agents import Candidate, Tier
 from baton.lib.router.features import DEFAULT
 from baton.lib.router.index import AgentScore, Index, Ranking
@@ -183,10 +182,8 @@ async def explain(rosters: RoutingRosters, indexes: Indexes, prompt: Prompt, mos
         NotFound: If there is no such roster.
         StoreUnavailable: If it is not indexed yet, and the database is unavailable.
     """
-    try:
+    with StoreErrors("the roster cannot be read now; try again"):
         index = (await rosters.index_for(prompt)).index
-    except DatabaseUnavailable:
-        raise StoreUnavailable("the roster cannot be read now; try again") from None
     ranking = index.rank(prompt.text, DEFAULT, most)
     named = ranking.mentioned.asked
     return RankingExplanation(

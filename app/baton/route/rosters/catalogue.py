@@ -2,8 +2,8 @@
 
 import msgspec
 
-from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import DatabaseUnavailable
+from baton.kernel.base.errors import NotFound
+from baton.kernel.base.sql import StoreErrors
 from baton.lib.router.agents import Agent
 from baton.people.users import require
 from baton.policies.agent_tables import AgentTables
@@ -51,10 +51,8 @@ class Catalogue:
         if pushed is None:
             table = await self._tables.get(principal, project, name)
             return _of_table(table), policy_agents(table)
-        try:
+        with StoreErrors("the roster cannot be read now; try again"):
             return _of_pushed(pushed), await self._in_force.agents_of(pushed)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the roster cannot be read now; try again") from None
 
     async def agent(self, principal: Principal, project: str, name: str, agent: str) -> tuple[RoutingRoster, Agent]:
         """Return an agent's definition, and its roster.

@@ -208,9 +208,8 @@ class Exceptions:
         require(principal, "exceptions.read")
         given = {"session_id": session_id, "user": user, "state": state}
         wanted = [EXCEPTIONS.c[name] == value for name, value in given.items() if value]
-        with StoreErrors("exceptions cannot be read now; try again"):
-            async with self._database.transaction() as connection:
-                found = await read(connection, *self._ours(), EXCEPTIONS.c.expires_at > self._now(), *wanted)
+        async with self._database.transaction("exceptions cannot be read now; try again") as connection:
+            found = await read(connection, *self._ours(), EXCEPTIONS.c.expires_at > self._now(), *wanted)
         return [one for one in reversed(found) if self._may_see(principal, one)]
 
     async def request(self, principal: Principal, decision_id: str, reason: str) -> RuleException:
@@ -355,11 +354,10 @@ class Exceptions:
         theirs = row_scope(principal, "policies.replay")
         query = theirs.limit(select(EXCEPTIONS).where(*self._ours(), EXCEPTIONS.c.state != "requested"), EXCEPTIONS)
         by_shape: dict[tuple[str, str], list[RuleException]] = defaultdict(list)
-        with StoreErrors("exceptions cannot be read now; try again"):
-            async with self._database.transaction() as connection:
-                for row in await connection.execute(query.order_by(EXCEPTIONS.c.id)):
-                    one = msgspec.convert(row._asdict(), RuleException)
-                    by_shape[one.rule, one.shape].append(one)
+        async with self._database.transaction("exceptions cannot be read now; try again") as connection:
+            for row in await connection.execute(query.order_by(EXCEPTIONS.c.id)):
+                one = msgspec.convert(row._asdict(), RuleException)
+                by_shape[one.rule, one.shape].append(one)
         now, found = self._now(), list[Proposal]()
         for (rule, text), grants in by_shape.items():
             if len(grants) < PROPOSED_AT:
@@ -403,9 +401,8 @@ class Exceptions:
         return may_write(principal, tier, name, team_of_project=team)
 
     async def _get(self, principal: Principal, exception_id: str) -> RuleException:
-        with StoreErrors(_AWAY):
-            async with self._database.transaction() as connection:
-                found = await read(connection, *self._named(exception_id), EXCEPTIONS.c.expires_at > self._now())
+        async with self._database.transaction(_AWAY) as connection:
+            found = await read(connection, *self._named(exception_id), EXCEPTIONS.c.expires_at > self._now())
         if not found or not self._may_see(principal, found[0]):
             raise NotFound(f"there is no exception `{exception_id[:100]}`")
         return found[0]

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 import msgspec
 
 from baton.delegate.jobs.costs import Price, price_of_call
-from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import NotFound
+from baton.kernel.base.sql import Database
 from baton.people.users import row_scope
 from baton.rules.call.call import Principal
 from baton.sessions.timeline import store
@@ -43,20 +43,17 @@ class Timelines:
         scope = row_scope(principal, "sessions.read")
         organisation = principal.organisation
         parts: list[list[TimelineItem]] = []
-        try:
-            async with self._database.transaction() as connection:
-                whose = await store.owner(connection, organisation, scope, session_id, user, principal.user)
-                if whose is None or not session_id:
-                    raise NotFound(f"there is no session `{session_id}`; a new one may take a second to appear")
-                session = (session_id, whose.user)
-                if wanted & OF_DECISIONS:
-                    parts.append(await store.calls(connection, organisation, scope, session, wanted, after, limit))
-                if wanted & OF_JOBS:
-                    parts.append(await store.job_steps(connection, organisation, scope, session, wanted, after, limit))
-                if "mode" in wanted:
-                    parts.append(await store.mode_changes(connection, organisation, session_id, whose, after))
-        except DatabaseUnavailable:
-            raise StoreUnavailable("the timeline cannot be read now; try again") from None
+        async with self._database.transaction("the timeline cannot be read now; try again") as connection:
+            whose = await store.owner(connection, organisation, scope, session_id, user, principal.user)
+            if whose is None or not session_id:
+                raise NotFound(f"there is no session `{session_id}`; a new one may take a second to appear")
+            session = (session_id, whose.user)
+            if wanted & OF_DECISIONS:
+                parts.append(await store.calls(connection, organisation, scope, session, wanted, after, limit))
+            if wanted & OF_JOBS:
+                parts.append(await store.job_steps(connection, organisation, scope, session, wanted, after, limit))
+            if "mode" in wanted:
+                parts.append(await store.mode_changes(connection, organisation, session_id, whose, after))
         merged = heapq.merge(*parts, key=lambda item: item.place)
         return [self._priced(item) for item, _ in zip(merged, range(limit), strict=False)]
 

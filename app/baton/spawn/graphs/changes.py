@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.kernel.base import clock
-from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import NotFound
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.rules.agents.task_graph import Breach, Graph, closes_at, settled
 from baton.rules.call.call import Principal
 from baton.spawn.graphs import store
@@ -44,7 +44,7 @@ async def locked_graph(
         NotFound: If the principal has no such graph.
         StoreUnavailable: If the database is unavailable; nothing was changed.
     """
-    try:
+    with StoreErrors(AWAY):
         async with clock.writing(database) as connection:
             at = await store.now(connection)  # before the lock: waiting for it does not make the request late either
             if arrived is not None:
@@ -53,8 +53,6 @@ async def locked_graph(
             if stored is None or stored.user != principal.user:
                 raise NotFound(f"there is no task graph `{graph_id}`")
             yield LockedGraph(connection=connection, stored=stored, at=at)
-    except DatabaseUnavailable:
-        raise StoreUnavailable(AWAY) from None
 
 
 async def change(

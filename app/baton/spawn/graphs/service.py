@@ -7,8 +7,8 @@ from uuid_utils import uuid7
 
 from baton.delegate.core.job import Job
 from baton.kernel.base import clock
-from baton.kernel.base.errors import Conflict, FieldError, GraphRefused, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Conflict, FieldError, GraphRefused, NotFound
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import RowScope, Users, require, row_scope
 from baton.rules.agents import task_graph
 from baton.rules.agents.judge import Refusal, target
@@ -54,7 +54,7 @@ class Graphs:
             window_ms=new.window_ms,
             on_window_close=new.on_window_close or ("auto_spawn" if new.execute == "run" else "refuse"),
         )
-        try:
+        with StoreErrors(AWAY):
             async with clock.writing(self._database) as connection:
                 stored = StoredGraph(
                     id=f"graph_{uuid7().hex}",
@@ -70,18 +70,13 @@ class Graphs:
                     plans={},
                 )
                 await store.add(connection, principal.organisation, stored, task_graph.closes_at(graph))
-        except DatabaseUnavailable:
-            raise StoreUnavailable(AWAY) from None
         return stored
 
     async def get(self, principal: Principal, graph_id: str, action: str = "graphs.read") -> StoredGraph:
         """Return a graph. Raise NotFound, StoreUnavailable."""
         rows = row_scope(principal, action)
-        try:
-            async with self._database.transaction() as connection:
-                found = await store.get(connection, principal.organisation, graph_id, rows)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(AWAY) from None
+        async with self._database.transaction(AWAY) as connection:
+            found = await store.get(connection, principal.organisation, graph_id, rows)
         if found is None:
             raise NotFound(f"there is no task graph `{graph_id}`")
         return found
@@ -89,11 +84,8 @@ class Graphs:
     async def find(self, principal: Principal, **wanted: Any) -> list[StoredGraph]:
         """Return the graphs visible to a principal, the newest first. Raise StoreUnavailable."""
         rows = row_scope(principal, "graphs.read")
-        try:
-            async with self._database.transaction() as connection:
-                return await store.find(connection, principal.organisation, rows, **wanted)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(AWAY) from None
+        async with self._database.transaction(AWAY) as connection:
+            return await store.find(connection, principal.organisation, rows, **wanted)
 
     async def end(
         self, principal: Principal, graph_id: str, name: str, state: Literal["completed", "failed"], detail: str
@@ -170,22 +162,16 @@ class Graphs:
         user = user or principal.user
         if not self._users.covers(principal, "graphs.read", user):
             raise NotFound(f"there is no session `{session_id}` of `{user}`")
-        try:
-            async with self._database.transaction() as connection:
-                found = await store.find(
-                    connection, principal.organisation, RowScope(user=user), session_id=session_id, limit=MOST_SHOWN
-                )
-        except DatabaseUnavailable:
-            raise StoreUnavailable(AWAY) from None
+        async with self._database.transaction(AWAY) as connection:
+            found = await store.find(
+                connection, principal.organisation, RowScope(user=user), session_id=session_id, limit=MOST_SHOWN
+            )
         return await self._compliance(principal, found)
 
     async def _compliance(self, principal: Principal, found: list[StoredGraph]) -> list[GraphCompliance]:
-        try:
-            async with self._database.transaction() as connection:
-                broken = await store.violations(connection, principal.organisation, [one.id for one in found])
-                at = await store.now(connection)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(AWAY) from None
+        async with self._database.transaction(AWAY) as connection:
+            broken = await store.violations(connection, principal.organisation, [one.id for one in found])
+            at = await store.now(connection)
         graphs = []
         for one in found:
             violations = [violation for violation in broken if violation.graph_id == one.id]

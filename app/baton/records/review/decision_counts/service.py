@@ -6,8 +6,8 @@ from itertools import groupby
 import msgspec
 
 from baton.kernel.base.clock import Bucket
-from baton.kernel.base.errors import Invalid, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Invalid
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.records.pipeline.store import Filters
 from baton.records.review.decision_counts import store
@@ -62,10 +62,8 @@ class DecisionCounts:
         if until - since > LONGEST[by]:
             raise Invalid("since", f"is more than {LONGEST[by].days} days before the end of the period, by `{by}`")
         wanted = msgspec.structs.replace(wanted, scope=scope, since=since, until=until)
-        try:
+        with StoreErrors("decisions cannot be counted now; try a shorter period, or later"):
             names, rows = await store.counts(self._database, principal.organisation, wanted, by, group)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("decisions cannot be counted now; try a shorter period, or later") from None
         buckets = [_bucket(at, list(of_it)) for at, of_it in groupby(rows, key=lambda row: row.bucket)]
         return CountedDecisions(since=since, until=until, groups=names, buckets=buckets)
 

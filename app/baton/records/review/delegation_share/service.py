@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from baton.kernel.base.clock import start_of
-from baton.kernel.base.errors import Invalid, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.errors import Invalid
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import Policies
 from baton.records.review.delegation_share import store
@@ -64,7 +64,7 @@ class DelegationShare:
         if until - since > LONGEST_PERIOD:
             raise Invalid("since", f"is more than {LONGEST_PERIOD.days} days before the end of the period")
         asked = msgspec.structs.asdict(wanted) | {"since": since}
-        try:
+        with StoreErrors("delegation cannot be summed up now; try a shorter period, or later"):
             return await store.find(
                 self._database,
                 principal.organisation,
@@ -75,8 +75,6 @@ class DelegationShare:
                 after=after,
                 limit=limit,
             )
-        except DatabaseUnavailable:
-            raise StoreUnavailable("delegation cannot be summed up now; try a shorter period, or later") from None
 
 
 def share(group: CallGroup) -> float:

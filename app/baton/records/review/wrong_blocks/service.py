@@ -8,8 +8,8 @@ from sqlalchemy import Index, Select, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
-from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into, row_of, table_of
+from baton.kernel.base.errors import Conflict, NotFound
+from baton.kernel.base.sql import Database, StoreErrors, insert_into, row_of, table_of
 from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.paging import check_if_match
@@ -155,10 +155,8 @@ class WrongBlocks:
             comment=comment,
             at=datetime.now(UTC),
         )
-        try:
+        with StoreErrors(_AWAY):
             added = await add(self._database, principal.organisation, report)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         if not added:
             raise Conflict(
                 f"you have reported decision `{decision_id}` already; `baton policy reports` shows the answer"
@@ -175,7 +173,7 @@ class WrongBlocks:
             StoreUnavailable: If the database is unavailable.
         """
         theirs = row_scope(principal, "reports.read")
-        try:
+        with StoreErrors(_AWAY):
             return await find(
                 self._database,
                 principal.organisation,
@@ -184,8 +182,6 @@ class WrongBlocks:
                 before_id=before_id,
                 limit=limit,
             )
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
 
     async def get(self, principal: Principal, report_id: str) -> WrongBlock:
         """Return one wrong block.
@@ -194,10 +190,8 @@ class WrongBlocks:
             NotFound: If it is unknown, or hidden from the principal.
             StoreUnavailable: If the database is unavailable.
         """
-        try:
+        with StoreErrors(_AWAY):
             found = await get(self._database, principal.organisation, row_scope(principal, "reports.read"), report_id)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         if found is None:
             raise NotFound(f"there is no report `{report_id}`")
         return found
