@@ -9,17 +9,16 @@ from baton.context.patterns.bodies import (
     MergeBody,
     NewPatternBody,
     PatternMatches,
-    PatternMatchModel,
-    PatternModel,
     PatternPage,
     PatternQuery,
     PatternSearch,
     ProposedPatterns,
     RetireBody,
+    ShownPattern,
 )
 from baton.context.patterns.in_force import INDEX
 from baton.context.patterns.learning import PatternLearning
-from baton.context.patterns.pattern import PatternFilter
+from baton.context.patterns.pattern import Pattern, PatternFilter
 from baton.context.patterns.service import Patterns
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import IfMatch, after, etag, page
@@ -32,18 +31,22 @@ LearningOf = Annotated[PatternLearning, Depends(of(PatternLearning))]
 PatternId = Annotated[str, Path(min_length=1, max_length=100)]
 
 
+def _tagged(pattern: Pattern, response: Response) -> Pattern:
+    response.headers["ETag"] = etag(pattern.version)
+    return pattern
+
+
 @router.post(
     "/patterns", operation_id="propose_pattern", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
 )
 async def propose_pattern(
     caller: CallerOf, users: UsersOf, patterns: PatternsOf, body: NewPatternBody, response: Response
-) -> PatternModel:
+) -> ShownPattern:
     """Propose a pattern for your team. It is used once a lead or an admin has approved it."""
     await users.check_known(caller, "team", body.team)
     await users.check_known(caller, "project", body.project)
     made = await patterns.propose(caller.principal, body.proposal(), body.team)
-    response.headers["ETag"] = etag(made.version)
-    return PatternModel.build(made)
+    return _tagged(made, response)
 
 
 @router.post(
@@ -60,7 +63,7 @@ async def propose_from_records(
     Former proposals are omitted, including declined ones.
     """
     made = await learning.propose(caller.principal, team)
-    return ProposedPatterns(items=[PatternModel.build(one) for one in made])
+    return ProposedPatterns(items=list(made))
 
 
 @router.get("/patterns", operation_id="list_patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE])
@@ -71,7 +74,7 @@ async def list_patterns(caller: CallerOf, patterns: PatternsOf, query: Annotated
         caller.principal, PatternFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
     )
     items, next_cursor = page(found, query.limit, lambda pattern: (pattern.id,))
-    return PatternPage(items=[PatternModel.build(one) for one in items], next_cursor=next_cursor)
+    return PatternPage(items=list(items), next_cursor=next_cursor)
 
 
 @router.get(
@@ -84,19 +87,16 @@ async def search_patterns(
     found = await patterns.search(
         caller.principal, query.text, team=query.team, project=query.project, limit=query.limit
     )
-    return PatternMatches(
-        items=[PatternMatchModel.build(match) for match in found], index=INDEX, degraded=patterns.degraded
-    )
+    return PatternMatches(items=found, index=INDEX, degraded=patterns.degraded)
 
 
 @router.get("/patterns/{pattern_id}", operation_id="get_pattern", response_model_exclude_none=True)
 async def get_pattern(
     caller: CallerOf, patterns: PatternsOf, pattern_id: PatternId, response: Response
-) -> PatternModel:
+) -> ShownPattern:
     """Show one pattern."""
     found = await patterns.get(caller.principal, pattern_id)
-    response.headers["ETag"] = etag(found.version)
-    return PatternModel.build(found)
+    return _tagged(found, response)
 
 
 @router.post(
@@ -112,13 +112,12 @@ async def approve_pattern(
     body: ApproveBody,
     response: Response,
     if_match: IfMatch = None,
-) -> PatternModel:
+) -> ShownPattern:
     """Put a pattern in force. `If-Match` must name its current version; its confidence learning restarts."""
     approved = await patterns.approve(
         caller.principal, pattern_id, confidence=body.confidence, reason=body.reason, version=if_match
     )
-    response.headers["ETag"] = etag(approved.version)
-    return PatternModel.build(approved)
+    return _tagged(approved, response)
 
 
 @router.post(
@@ -134,11 +133,10 @@ async def retire_pattern(
     body: RetireBody,
     response: Response,
     if_match: IfMatch = None,
-) -> PatternModel:
+) -> ShownPattern:
     """Take a pattern out of force, or decline a proposal. `If-Match` must name its current version."""
     retired = await patterns.retire(caller.principal, pattern_id, reason=body.reason, version=if_match)
-    response.headers["ETag"] = etag(retired.version)
-    return PatternModel.build(retired)
+    return _tagged(retired, response)
 
 
 @router.post(
@@ -151,8 +149,7 @@ async def merge_pattern(
     body: MergeBody,
     response: Response,
     if_match: IfMatch = None,
-) -> PatternModel:
+) -> ShownPattern:
     """Retire a pattern in favour of another, which is returned. `If-Match` must name the first one's version."""
     merged = await patterns.merge(caller.principal, pattern_id, body.into, reason=body.reason, version=if_match)
-    response.headers["ETag"] = etag(merged.version)
-    return PatternModel.build(merged)
+    return _tagged(merged, response)

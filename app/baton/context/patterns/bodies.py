@@ -1,6 +1,5 @@
 """The HTTP models of `/patterns`."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,11 +15,9 @@ from baton.context.patterns.pattern import (
     NewPattern,
     Pattern,
     PatternCheck,
-    Source,
-    Status,
 )
 from baton.context.patterns.service import Match
-from baton.kernel.http.fields import PROJECT
+from baton.kernel.http.fields import PROJECT, Model
 from baton.kernel.http.paging import PageQuery, Text
 
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -128,69 +125,21 @@ class MergeBody(BaseModel):
     reason: _Reason = ""
 
 
-class PatternModel(BaseModel):
-    """A pattern; `version` is its `ETag`."""
-
-    id: str
-    team: str
-    signature: str
-    text: str
-    project: str
-    domain: str
-    language: str
-    globs: list[str]
-    check: CheckBody
-    status: Status
-    source: Source
-    """Origin of the proposal: a person, an agent, or Baton from repetitions in the records."""
-    stated: float
-    """The confidence stated by a person."""
-    confidence: float
-    """The effective confidence: edits that follow or violate the pattern change it."""
-    in_force: bool
-    """Whether it is validated and its confidence is 0.7 or more."""
-    shown: int
-    """Number of prompts and sessions it was added to."""
-    followed: int
-    """Number of checked edits that followed it."""
-    violated: int
-    merged_into: str
-    reason: str
-    created_at: datetime
-    created_by: str
-    decided_at: datetime | None = None
-    decided_by: str
-    version: int
-
-    @classmethod
-    def build(cls, pattern: Pattern) -> "PatternModel":
-        """Return a pattern in its API form."""
-        return cls.model_validate(pattern, from_attributes=True)
+ShownPattern = Annotated[Pattern, Model(check=CheckBody, in_force=bool)]
+ShownMatch = Annotated[Match, Model("PatternMatchModel", pattern=ShownPattern)]
 
 
 class PatternPage(BaseModel):
     """A page of patterns, newest first; `next_cursor` is absent on the last one."""
 
-    items: list[PatternModel]
+    items: list[ShownPattern]
     next_cursor: str | None = None
-
-
-class PatternMatchModel(BaseModel):
-    """A pattern found by a search, and its score, from 0 to 1."""
-
-    score: float
-    pattern: PatternModel
-
-    @classmethod
-    def build(cls, match: Match) -> "PatternMatchModel":
-        """Return a match in its API form."""
-        return cls(score=match.score, pattern=PatternModel.build(match.pattern))
 
 
 class PatternMatches(BaseModel):
     """The results of a search, the best first."""
 
-    items: list[PatternMatchModel]
+    items: list[ShownMatch]
     index: Literal["built-in"]
     """The search method: an exact index in the server's memory."""
     degraded: list[str]
@@ -200,7 +149,7 @@ class PatternMatches(BaseModel):
 class ProposedPatterns(BaseModel):
     """The proposals just made from the records."""
 
-    items: list[PatternModel]
+    items: list[ShownPattern]
 
 
 class PatternQuery(PageQuery):

@@ -55,11 +55,11 @@ class NewPattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored pattern.
+    """A pattern; `version` counts its changes, and is its `ETag`.
 
     `stated` is the confidence stated by a person, `confidence` the effective one: `followed` and `violated` edits
-    change it (`learning.learned_confidence`). `shown` counts the prompts and sessions with it. `merged_into` is the id
-    of the merge's target. `version` counts its changes.
+    change it. `in_force`: it is validated, and its confidence is 0.7 or more. `shown` counts the prompts and sessions
+    with it. `merged_into` is the id of the merge's target.
     """
 
     id: str

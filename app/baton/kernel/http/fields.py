@@ -6,7 +6,16 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, create_model
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    create_model,
+)
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from baton.kernel.base.errors import ForbiddenOrigin, Invalid
@@ -169,27 +178,50 @@ def _refusal(headers: dict[bytes, bytes]) -> ForbiddenOrigin | None:
 # Structs of services in answers, without a second list of their fields.
 
 Shape = TypeVar("Shape")
+_BLANK_IS_ABSENT = BeforeValidator(lambda value: value or None)
 
 
-class _StructModel:
-    """Lets pydantic read a struct by its attributes."""
+class Model:
+    """Lets pydantic read a struct by its attributes: `Annotated[User, Model(blank=("account",))]`.
+
+    Args:
+        name: The name in OpenAPI; by default that of the struct and `Model`.
+        without: The fields to leave out.
+        blank: The fields that are absent where they are empty.
+        more: Further attributes, or other types of fields.
+    """
+
+    def __init__(
+        self, name: str = "", *, without: tuple[str, ...] = (), blank: tuple[str, ...] = (), **more: Any
+    ) -> None:
+        self._options = (name, without, blank, tuple(more.items()))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(_modelled(source))
+        return handler.generate_schema(struct_model(source, *self._options))
 
 
-Shown = Annotated[Shape, _StructModel()]
+Shown = Annotated[Shape, Model()]
 """A struct in an answer, such as `items: list[Shown[Job]]`. Its name in OpenAPI is `JobModel`."""
 
 
 @cache
-def struct_model(struct: type[msgspec.Struct]) -> type[BaseModel]:
+def struct_model(
+    struct: type[msgspec.Struct],
+    name: str = "",
+    without: tuple[str, ...] = (),
+    blank: tuple[str, ...] = (),
+    more: tuple[tuple[str, Any], ...] = (),
+) -> type[BaseModel]:
     """Return the model of a struct's fields, with its docstring. Fields may be absent if they may be None."""
+    types = {field.name: _modelled(field.type) for field in msgspec.structs.fields(struct)} | dict(more)
     fields: dict[str, Any] = {
-        field.name: (_modelled(field.type), None if NoneType in get_args(field.type) else ...)
-        for field in msgspec.structs.fields(struct)
+        one: (Annotated[kind | None, _BLANK_IS_ABSENT], None)
+        if one in blank
+        else (kind, None if NoneType in get_args(kind) else ...)
+        for one, kind in types.items()
+        if one not in without
     }
-    name, config = f"{struct.__name__}Model", ConfigDict(from_attributes=True)
+    name, config = name or f"{struct.__name__}Model", ConfigDict(from_attributes=True)
     return create_model(name, __config__=config, __doc__=struct.__doc__, __module__=struct.__module__, **fields)
 
 
