@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from baton.decide.explanation import Explanation, Explanations, ReadLine
 from baton.kernel.http.features import of
 from baton.lib.bash.spans import Span
-from baton.modes.bodies import ModeSettingModel
+from baton.modes.bodies import ShownSetting
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.rules.policy.drafts import RuleDraft, Way
@@ -103,7 +103,7 @@ class DecidedModeModel(BaseModel):
     enabled: bool
     level: str
     scope: str
-    settings: list[ModeSettingModel]
+    settings: list[ShownSetting]
 
 
 class ExplanationModel(BaseModel):
@@ -160,7 +160,7 @@ class ExplanationModel(BaseModel):
                 enabled=record.mode_enabled,
                 level=record.mode_level,
                 scope=record.mode_scope,
-                settings=[ModeSettingModel.build(one) for one in found.mode_settings],
+                settings=list(found.mode_settings),
             ),
             timings=TimingsModel(decided_ms=record.elapsed_us / 1000, ran_ms=record.duration_ms),
             client=record.client,

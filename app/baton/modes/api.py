@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 
 from baton.kernel.base.caller import Caller
@@ -36,7 +37,7 @@ async def get_mode(
     session_id: Text = "",
     project: Annotated[Text, PROJECT] = "",
     user: Text = "",
-) -> bodies.ModeModel:
+) -> bodies.ShownMode:
     """Show the mode in force for a session, a project and a user, with the chain of settings behind it.
 
     A session stays in the project of its first event, whatever `project` says. The `ETag` belongs to the last setting
@@ -46,7 +47,7 @@ async def get_mode(
     pin = await projects.find(principal, session_id)
     mode = modes.effective(principal, pin.project if pin else project or caller.project, session_id)
     response.headers["ETag"] = etag(version_of(mode.chain[-1] if mode.chain else None))
-    return bodies.ModeModel.build(mode)
+    return mode
 
 
 @router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
@@ -57,7 +58,7 @@ async def put_mode(
     body: bodies.ModeBody,
     response: Response,
     if_match: IfMatch = None,
-) -> bodies.ModeSettingModel:
+) -> bodies.ShownSetting:
     """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings.
 
     `If-Match` may be left out; with the `ETag` of `GET /mode`, or the `etag` of one of `GET /modes`, nobody's change is
@@ -79,7 +80,7 @@ async def put_mode(
     )
     stored = await modes.put(caller, setting, if_match)
     response.headers["ETag"] = etag(version_of(stored))
-    return bodies.ModeSettingModel.build(stored)
+    return stored
 
 
 @router.delete("/mode", operation_id="delete_mode", status_code=204, dependencies=[ADMIN])
@@ -117,10 +118,7 @@ async def list_modes(
     found = mode_list.find(caller.principal, wanted, after=after(cursor, 3), limit=limit + 1)
     items, next_cursor = page(found, limit, lambda setting: setting.key)
     return bodies.ModePage(
-        items=[
-            bodies.ListedModeModel(**bodies.ModeSettingModel.build(one).model_dump(), etag=etag(version_of(one)))
-            for one in items
-        ],
+        items=[bodies.ListedMode(**msgspec.structs.asdict(one), etag=etag(version_of(one))) for one in items],
         next_cursor=next_cursor,
     )
 
@@ -128,13 +126,13 @@ async def list_modes(
 @router.get("/freezes", operation_id="list_freezes", response_model_exclude_none=True)
 async def list_freezes(caller: CallerOf, freezes: FreezesOf) -> bodies.FreezePage:
     """List the freezes in force visible to the caller."""
-    return bodies.FreezePage(items=[bodies.FreezeModel.build(one) for one in freezes.visible(caller.principal)])
+    return bodies.FreezePage(items=freezes.visible(caller.principal))
 
 
 @router.put("/freezes", operation_id="put_freeze", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_freeze(
     caller: CallerOf, users: UsersOf, freezes: FreezesOf, body: bodies.FreezeBody
-) -> bodies.FreezeModel:
+) -> bodies.ShownFreeze:
     """Refuse all tool calls at a scope from the next call on, or with `read_only` those able to change something.
 
     It replaces an earlier freeze of the same scope and id. Only the person who set it, a lead or an admin may end it.
@@ -149,7 +147,7 @@ async def put_freeze(
         reason=body.reason,
         expires_at=body.expires_at,
     )
-    return bodies.FreezeModel.build(await freezes.set(caller, freeze))
+    return await freezes.set(caller, freeze)
 
 
 @router.delete("/freezes", operation_id="end_freeze", status_code=204, dependencies=[ADMIN])

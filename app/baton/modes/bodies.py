@@ -1,12 +1,10 @@
 """The HTTP models of the orchestrator mode."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
-import msgspec
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from baton.kernel.http.fields import PROJECT, Moment
+from baton.kernel.http.fields import PROJECT, Model, Moment
 from baton.rules.call.modes import Freeze, FreezeScope, Mode, ModeSetting, Scope
 
 Level = Literal["strict", "guidance"]
@@ -45,64 +43,15 @@ class ModeBody(BaseModel):
     expires_at: Moment | None = None
 
 
-class ModeSettingModel(BaseModel):
-    """One setting."""
+class ListedMode(ModeSetting, frozen=True, kw_only=True, omit_defaults=True):
+    """One setting, and the `If-Match` value for `PUT /mode`."""
 
-    scope: Scope
-    id: str | None = None
-    user: str | None = None
-    project: str | None = None
-    enabled: bool
-    level: Level
-    locked: bool | None = None
-    reason: str | None = None
-    expires_at: datetime | None = None
-    activated_at: datetime | None = None
-    auto_activated: bool
-    set_by: str | None = None
-    set_at: datetime | None = None
-
-    @classmethod
-    def build(cls, setting: ModeSetting) -> "ModeSettingModel":
-        """Show a setting as the API does."""
-        return cls(
-            scope=setting.scope,
-            id=setting.id or None,
-            user=setting.user or None,
-            project=setting.project or None,
-            enabled=setting.enabled,
-            level=setting.level,
-            locked=setting.locked or None,
-            reason=setting.reason or None,
-            expires_at=setting.expires_at,
-            activated_at=setting.activated_at,
-            auto_activated=setting.auto_activated,
-            set_by=setting.set_by or None,
-            set_at=setting.set_at,
-        )
+    etag: str
 
 
-class ModeModel(BaseModel):
-    """The mode in force, and its chain of settings from wide to narrow. The last one decides."""
-
-    enabled: bool
-    level: Level
-    scope: str
-    activated_at: datetime | None = None
-    auto_activated: bool
-    chain: list[ModeSettingModel]
-
-    @classmethod
-    def build(cls, mode: Mode) -> "ModeModel":
-        """Show a mode as the API does."""
-        return cls(
-            enabled=mode.enabled,
-            level=mode.level,
-            scope=mode.scope,
-            activated_at=mode.activated_at,
-            auto_activated=mode.auto_activated,
-            chain=[ModeSettingModel.build(setting) for setting in mode.chain],
-        )
+_SETTING = Model(without=("delegated",), blank=("id", "user", "project", "locked", "reason", "set_by"))
+ShownSetting = Annotated[ModeSetting, _SETTING]
+ShownMode = Annotated[Mode, Model(chain=list[ShownSetting])]
 
 
 class FreezeBody(BaseModel):
@@ -125,38 +74,17 @@ class FreezeBody(BaseModel):
     expires_at: Moment | None = Field(None, description="When it ends by itself; never when absent.")
 
 
-class FreezeModel(BaseModel):
-    """A freeze in force."""
-
-    scope: FreezeScope
-    id: str | None = None
-    user: str | None = None
-    read_only: bool
-    reason: str
-    expires_at: datetime | None = None
-    set_by: str
-    set_at: datetime | None = None
-
-    @classmethod
-    def build(cls, freeze: Freeze) -> "FreezeModel":
-        """Show a freeze as the API does."""
-        return cls(**{name: value for name, value in msgspec.structs.asdict(freeze).items() if value != ""})
+ShownFreeze = Annotated[Freeze, Model(blank=("id", "user"))]
 
 
 class FreezePage(BaseModel):
     """All freezes visible to the caller."""
 
-    items: list[FreezeModel]
-
-
-class ListedModeModel(ModeSettingModel):
-    """One setting, and the `If-Match` value for `PUT /mode`."""
-
-    etag: str
+    items: list[ShownFreeze]
 
 
 class ModePage(BaseModel):
     """A page of settings by scope and name; `next_cursor` is absent on the last one."""
 
-    items: list[ListedModeModel]
+    items: list[Annotated[ListedMode, _SETTING]]
     next_cursor: str | None = None

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT, Moment, Shown
 from baton.kernel.http.paging import Text, after, page
-from baton.modes.bodies import ModeModel
+from baton.modes.bodies import ShownMode
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.delegation_share.groups import After, CallGroup
@@ -91,7 +91,7 @@ class InspectedModel(SessionModel):
     """A session in full, with its first 500 agents; `past` is absent while Redis is down."""
 
     tree: list[Shown[SessionAgent]]
-    mode: ModeModel
+    mode: ShownMode
     past: Shown[Past] | None = None
     exceptions: list[ExceptionModel]
 
@@ -118,7 +118,7 @@ async def get_session(
     return InspectedModel(
         **SessionModel.build(found.calls, found.activity).model_dump(),
         tree=list(found.agents),
-        mode=ModeModel.build(found.mode),
+        mode=found.mode,
         past=None if found.past is None else found.past,
         exceptions=[ExceptionModel.model_validate(one, from_attributes=True) for one in found.exceptions],
     )

@@ -15,10 +15,10 @@ FreezeScope = Literal["organisation", "team", "project", "user", "session"]
 class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One setting at one scope. Times are timezone-aware.
 
-    `id` names the team, project, user or session; it is "" for organisation and user_project, with `user` and `project`
-    instead. A session setting stores its user (and project, if known). `auto_activated` marks a setting made because of
-    open work items, not by a person. `delegated` marks the session of an agent working on a job. If the organisation's
-    setting is `locked`, narrower ones count only if stricter, or delegated: an agent with a job must be able to do it.
+    `id` names the team, project, user or session; organisation and user_project have none, the latter `user` and
+    `project` instead. A session setting stores its user (and project, if known). `auto_activated` marks a setting made because of
+    open work items, not by a person. If the organisation's setting is `locked`, narrower ones count only if stricter,
+    or for the session of an agent with a job, which must be able to do it.
     """
 
     scope: Scope
@@ -32,7 +32,7 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     expires_at: datetime | None = None
     activated_at: datetime | None = None
     auto_activated: bool = False
-    delegated: bool = False
+    delegated: bool = False  # whether it is of the session of an agent with a job
     set_by: str = ""
     set_at: datetime | None = None
 
@@ -64,8 +64,8 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
 class Freeze(msgspec.Struct, frozen=True, kw_only=True):
     """A stop of all calls at a scope, or with `read_only` of those that may change anything. Times are timezone-aware.
 
-    `id` names the team, project, user or session; it is "" for the organisation. `user` is the owner of a session, "" for
-    whoever runs it.
+    `id` names the team, project, user or session; the organisation has none. `user` is the owner of a session; without
+    one it is for whoever runs it.
     """
 
     scope: FreezeScope
