@@ -8,7 +8,8 @@ import msgspec
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
-from baton.delegate.runners.api import RunnerModel
+from baton.delegate.core.job import Runner
+from baton.delegate.runners.api import ShownRunner
 from baton.delegate.runners.service import Runners
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import StoreUnavailable
@@ -136,7 +137,7 @@ class StatusModel(BaseModel):
     unchecked: list[Shown[UncheckedClient]]
     """Clients running on this machine without working hooks; empty on a server for other machines."""
     tokens: list[TokenSeenModel]
-    runners: list[RunnerModel]
+    runners: list[ShownRunner]
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +148,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     installed: Sequence[HooksInstalled] = ()
     unchecked: Sequence[UncheckedClient] = ()
     decisions: dict[str, int] | None = None
-    runners: list[RunnerModel] = []
+    runners: list[Runner] = []
 
 
 @router.head("/healthz", include_in_schema=False)
@@ -282,10 +283,8 @@ async def _tokens(tokens: Tokens, caller: Caller) -> list[Token]:
         return []
 
 
-async def _runners(runners: Runners, caller: Caller) -> list[RunnerModel]:
+async def _runners(runners: Runners, caller: Caller) -> list[Runner]:
     try:
-        return [
-            RunnerModel.model_validate(one, from_attributes=True) for one in await runners.visible(caller.principal)
-        ]
+        return await runners.visible(caller.principal)
     except StoreUnavailable:
         return []

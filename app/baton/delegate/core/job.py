@@ -191,11 +191,7 @@ class NewJobEvent(msgspec.Struct, kw_only=True):
 
 
 class Runner(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine that runs jobs. `slots` (free) and `active` (leased) are those of its last poll.
-
-    `folders` has the folder name of each workspace. Runners of one machine use the same name for one folder, and a
-    folder's name is a prefix of its subfolders' names (`baton.runner.template`).
-    """
+    """A machine that runs jobs. `slots` (free) and `active` (leased) are those of its last poll."""
 
     organisation: str
     user: str
@@ -206,6 +202,8 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     providers: tuple[str, ...]
     workspaces: tuple[str, ...]
+    # The folder name of each workspace. Runners of one machine use the same name for one folder, and a folder's name is a
+    # prefix of its subfolders' names (`baton.runner.template`).
     folders: dict[str, str]
     slots: int
     active: int
@@ -214,7 +212,10 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunnerCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command for a runner: `cancel` a job, answer a `permission` request, or process a `result`."""
+    """A command for a runner, repeated in every answer until acknowledged.
+
+    It must `cancel` a job, take the answer to a `permission` request, or process a `result`.
+    """
 
     id: str
     job: str

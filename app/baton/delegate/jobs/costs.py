@@ -16,7 +16,7 @@ from baton.kernel.base.clock import start_of
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PeriodQuery
+from baton.kernel.http.fields import PeriodQuery, Shown
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, csv_response
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -69,7 +69,7 @@ class JobSum(JobTotals, frozen=True, kw_only=True):
 
 
 class JobCosts(JobTotals, frozen=True, kw_only=True):
-    """The costs of one group's jobs: as reported, else by the tier's prices. `expensive_usd`: on the expensive tier."""
+    """The costs of one group's jobs in USD: as reported, else by the tier's prices. `expensive_usd`: on the expensive tier."""
 
     usd: float
     expensive_usd: float
@@ -205,27 +205,11 @@ class JobCostsQuery(PeriodQuery):
     user: str = Field("", max_length=1_024)
 
 
-class JobCostsModel(BaseModel):
-    """The costs of one group's jobs in USD, as reported or by the tier's prices, and on the expensive tier."""
-
-    group: str
-    jobs: int
-    completed: int
-    failed: int
-    cancelled: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    usd: float
-    expensive_usd: float
-    saved_usd: float
-
-
 class JobCostsListModel(BaseModel):
     """The costs of all groups, by name."""
 
     by: CostGrouping
-    items: list[JobCostsModel]
+    items: list[Shown[JobCosts]]
 
 
 @router.get(
@@ -241,7 +225,5 @@ async def get_job_analytics(
     """Sum up jobs by tier, provider, user, team, day or agent, as JSON or CSV. Default: the last seven days."""
     found = await analytics.sum_costs(caller.principal, query.by, since=query.since, until=query.until, user=query.user)
     if as_table:
-        columns = tuple(JobCostsModel.model_fields)
-        return csv_response(columns, [tuple(getattr(one, name) for name in columns) for one in found])
-    items = [JobCostsModel.model_validate(one, from_attributes=True) for one in found]
-    return JobCostsListModel(by=query.by, items=items)
+        return csv_response(JobCosts.__struct_fields__, [msgspec.structs.astuple(one) for one in found])
+    return JobCostsListModel(by=query.by, items=found)

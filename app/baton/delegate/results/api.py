@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from baton.delegate.jobs.api import JobId, JobsOf
 from baton.delegate.jobs.bodies import JobSummary
 from baton.delegate.results.diff_pages import LONGEST_PAGE, DiffPage, DiffPages
-from baton.delegate.results.service import JobResults, ResultAction, ResultOutcome, State, Verb
+from baton.delegate.results.service import JobResults, ResultAction, ResultOutcome
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import Model
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
@@ -56,35 +57,13 @@ class PullRequestBody(ResultBody):
     draft: bool = Field(False, description="Open it as a draft.")
 
 
-class ResultActionModel(BaseModel):
-    """An action on a job's result, and its outcome.
-
-    `asked` waits for the runner, `taken` is in progress. `refused` has `reasons`, such as conflicts, and nothing was
-    changed. `failed` and `expired` have `code` and `detail`.
-    """
-
-    id: str
-    job: str
-    verb: Verb
-    state: State
-    by: str
-    code: str
-    detail: str
-    reasons: list[str]
-    changed: int
-    branch: str
-    url: str
-
-    @classmethod
-    def build(cls, action: ResultAction) -> "ResultActionModel":
-        """Convert an action."""
-        return cls.model_validate(action, from_attributes=True)
+ShownAction = Annotated[ResultAction, Model(without=("asked",))]
 
 
 class ResultActionsModel(BaseModel):
     """The actions on a job's result, oldest first."""
 
-    items: list[ResultActionModel]
+    items: list[ShownAction]
 
 
 class DiffPageQuery(BaseModel):
@@ -147,30 +126,28 @@ MaybePullRequestBody = Annotated[PullRequestBody, Body(default_factory=PullReque
 
 
 @router.post("/jobs/{job_id}/apply", operation_id="apply_job", dependencies=[WORK])
-async def apply_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody) -> ResultActionModel:
+async def apply_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody) -> ShownAction:
     """Apply a job's changes to its runner's working tree, all or nothing. Conflicts are `refused` with `reasons`."""
-    return ResultActionModel.build(await results.ask(caller.principal, job_id, "apply", {}, body.wait_s))
+    return await results.ask(caller.principal, job_id, "apply", {}, body.wait_s)
 
 
 @router.post("/jobs/{job_id}/branch", operation_id="branch_job", dependencies=[WORK])
-async def branch_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: BranchBody) -> ResultActionModel:
+async def branch_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: BranchBody) -> ShownAction:
     """Create a branch with a job's changes. No file is touched."""
     asked = {"branch": body.branch}
-    return ResultActionModel.build(await results.ask(caller.principal, job_id, "branch", asked, body.wait_s))
+    return await results.ask(caller.principal, job_id, "branch", asked, body.wait_s)
 
 
 @router.post("/jobs/{job_id}/discard", operation_id="discard_job", dependencies=[WORK])
-async def discard_job(
-    caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody
-) -> ResultActionModel:
+async def discard_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody) -> ShownAction:
     """Permanently delete a job's changes and its worktree."""
-    return ResultActionModel.build(await results.ask(caller.principal, job_id, "discard", {}, body.wait_s))
+    return await results.ask(caller.principal, job_id, "discard", {}, body.wait_s)
 
 
 @router.post("/jobs/{job_id}/pr", operation_id="open_job_request", dependencies=[WORK])
 async def open_job_request(
     caller: CallerOf, jobs: JobsOf, results: JobResultsOf, job_id: JobId, body: MaybePullRequestBody
-) -> ResultActionModel:
+) -> ShownAction:
     """Push a branch with a job's changes, and open a pull or merge request with the runner's `gh` or `glab`."""
     job = JobSummary.build(await jobs.get(caller.principal, job_id))
     asked = {
@@ -180,7 +157,7 @@ async def open_job_request(
         "target": body.target or "",
         "draft": body.draft,
     }
-    return ResultActionModel.build(await results.ask(caller.principal, job_id, "pr", asked, body.wait_s))
+    return await results.ask(caller.principal, job_id, "pr", asked, body.wait_s)
 
 
 @router.get(
@@ -197,9 +174,7 @@ async def read_job_diff(
 @router.get("/jobs/{job_id}/actions", operation_id="list_job_actions")
 async def list_job_actions(caller: CallerOf, results: JobResultsOf, job_id: JobId) -> ResultActionsModel:
     """List the actions on a job's result, oldest first."""
-    return ResultActionsModel(
-        items=[ResultActionModel.build(one) for one in await results.list_actions(caller.principal, job_id)]
-    )
+    return ResultActionsModel(items=list(await results.list_actions(caller.principal, job_id)))
 
 
 @router.get("/jobs/{job_id}/actions/{action_id}", operation_id="get_job_action")
@@ -209,9 +184,9 @@ async def get_job_action(
     job_id: JobId,
     action_id: ActionId,
     wait_s: Annotated[float, Query(ge=0, le=LONGEST_WAIT_S, description="How long to wait for its end.")] = 0,
-) -> ResultActionModel:
+) -> ShownAction:
     """Show an action on a job's result, or wait for its end."""
-    return ResultActionModel.build(await results.get(caller.principal, job_id, action_id, wait_s))
+    return await results.get(caller.principal, job_id, action_id, wait_s)
 
 
 @router.post("/runners/{runner_id}/jobs/{job_id}/actions/{action_id}", operation_id="post_job_action", status_code=204)

@@ -24,7 +24,7 @@ from baton.people.users import require
 from baton.rules.call.call import Principal
 
 Verb = Literal["apply", "branch", "discard", "pr"]
-State = Literal["asked", "taken", "done", "refused", "failed", "expired"]  # see `ResultActionModel`
+State = Literal["asked", "taken", "done", "refused", "failed", "expired"]  # see `ResultAction`
 OUTCOMES: tuple[State, ...] = ("done", "refused", "failed")  # a runner's final states of an action
 LOST = timedelta(minutes=10)  # maximum age of a taken action without an outcome. Then its runner is lost.
 EVENT = "workspace.action"  # the type of the events of actions
@@ -32,9 +32,11 @@ _AWAY = "the database is unavailable; nothing was changed, try again"
 
 
 class ResultAction(msgspec.Struct, frozen=True, kw_only=True):
-    """An action on a job's result, and its outcome. `asked` are the arguments, `code` the failure or "".
+    """An action on a job's result, and its outcome.
 
-    `reasons` has one line per cause, such as a conflict. `changed` counts files. `url` is the opened request's.
+    `asked` waits for the runner, `taken` is in progress. `refused` has `reasons`, one line per cause such as a conflict,
+    and nothing was changed. `failed` and `expired` have `code` and `detail`. `changed` counts files. `url` is the opened
+    request's.
     """
 
     id: str
@@ -42,7 +44,7 @@ class ResultAction(msgspec.Struct, frozen=True, kw_only=True):
     verb: Verb
     state: State
     by: str = ""
-    asked: dict[str, Any] = {}
+    asked: dict[str, Any] = {}  # the arguments
     code: str = ""
     detail: str = ""
     reasons: list[str] = []

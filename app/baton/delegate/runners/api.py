@@ -1,20 +1,21 @@
 """`/runners`: long polls, progress of jobs, permission requests of agents."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.attempts import JobUsage
+from baton.delegate.core.job import Runner, RunnerCommand
 from baton.delegate.core.states import LEASE
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.bodies import JobErrorModel, LeaseModel, UsageModel
-from baton.delegate.runners.permissions import JobPermissions, PermissionRequest
-from baton.delegate.runners.progress import Finish, JobProgress, RunnerEvent
+from baton.delegate.runners.permissions import JobPermissions, PermissionAnswer, PermissionRequest
+from baton.delegate.runners.progress import Finish, JobProgress, ProgressReceipt, RunnerEvent
 from baton.delegate.runners.service import LeaseClaim, Poll, Runners
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import Lifecycle, of
+from baton.kernel.http.fields import Model, Shown
 from baton.people.callers import ArrivedAt, CallerOf
 
 router = APIRouter(tags=["runners"])
@@ -28,25 +29,13 @@ Name = Annotated[str, Field(max_length=200)]
 FolderName = Annotated[str, Field(pattern=r"^([A-Za-z0-9]{1,32}/){1,64}$")]
 
 
-class RunnerModel(BaseModel):
-    """A machine that runs jobs: providers, workspaces, jobs, free slots and last contact."""
-
-    user: str
-    id: str
-    name: str
-    version: str
-    providers: list[str]
-    workspaces: list[str]
-    slots: int
-    active: int
-    shared: bool
-    last_seen: datetime
+ShownRunner = Annotated[Runner, Model(without=("organisation", "team", "boot_id", "folders"))]
 
 
 class RunnersModel(BaseModel):
     """Runners, latest contact first."""
 
-    items: list[RunnerModel]
+    items: list[ShownRunner]
 
 
 class LeaseClaimBody(BaseModel):
@@ -97,21 +86,14 @@ class PollBody(BaseModel):
     acked_commands: list[Name] = Field([], max_length=MOST)
 
 
-class CommandModel(BaseModel):
-    """A command for the runner, repeated in every answer until acknowledged."""
-
-    id: str
-    job: str
-    attempt: int
-    kind: Literal["cancel", "permission", "result"]
-    body: dict[str, object]
+ShownCommand = Annotated[RunnerCommand, Model("CommandModel", kind=Literal["cancel", "permission", "result"])]
 
 
 class PollAnswerModel(BaseModel):
     """The answer to a poll. The runner must end the agents of the jobs in `lost`."""
 
     jobs: list[LeaseModel]
-    commands: list[CommandModel]
+    commands: list[ShownCommand]
     lost: list[str]
     lease_s: int
 
@@ -173,13 +155,6 @@ class EventsBody(BaseModel):
     )
 
 
-class ProgressReceiptModel(BaseModel):
-    """The number of the last stored event, and whether to cancel the job."""
-
-    accepted: int
-    cancel: bool
-
-
 class PermissionRequestBody(BaseModel):
     """An agent's permission request: the call, and its client's wording."""
 
@@ -219,19 +194,10 @@ class JobPermissionBody(BaseModel):
     request: PermissionRequestBody
 
 
-class PermissionAnswerModel(BaseModel):
-    """The answer. After `pending`, it follows as a command."""
-
-    permission: str
-    answer: Literal["allow", "deny", "pending"]
-    reason: str
-
-
 @router.get("/runners", operation_id="list_runners")
 async def list_runners(caller: CallerOf, runners: RunnersOf) -> RunnersModel:
     """List the runners visible to you: your own, your team's as a lead, all as an admin."""
-    found = await runners.visible(caller.principal)
-    return RunnersModel(items=[RunnerModel.model_validate(one, from_attributes=True) for one in found])
+    return RunnersModel(items=await runners.visible(caller.principal))
 
 
 @router.post("/runners/{runner_id}/poll", operation_id="poll_runner")
@@ -271,7 +237,7 @@ async def poll_runner(
             )
             for one in answer.jobs
         ],
-        commands=[CommandModel.model_validate(one, from_attributes=True) for one in answer.commands],
+        commands=answer.commands,
         lost=answer.lost,
         lease_s=int(LEASE.total_seconds()),
     )
@@ -280,23 +246,21 @@ async def poll_runner(
 @router.post("/runners/{runner_id}/jobs/{job_id}/events", operation_id="post_job_events")
 async def post_job_events(
     caller: CallerOf, progress: JobProgressOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
-) -> ProgressReceiptModel:
+) -> Shown[ProgressReceipt]:
     """Store events of a job's agent, and its end."""
     events = [RunnerEvent(seq=one.seq, type=one.type, body=dict(one.body)) for one in body.events]
     claim = LeaseClaim(job=job_id, attempt=body.attempt, token=body.token)
-    receipt = await progress.record(caller.principal, runner_id, claim, events, _finish(body.finish), body.waiting_for)
-    return ProgressReceiptModel(accepted=receipt.accepted, cancel=receipt.cancel)
+    return await progress.record(caller.principal, runner_id, claim, events, _finish(body.finish), body.waiting_for)
 
 
 @router.post("/runners/{runner_id}/jobs/{job_id}/permissions", operation_id="ask_job_permission")
 async def ask_job_permission(
     caller: CallerOf, permissions: JobPermissionsOf, runner_id: RunnerId, job_id: JobId, body: JobPermissionBody
-) -> PermissionAnswerModel:
+) -> Shown[PermissionAnswer]:
     """Request permission for a call of a job's agent: the rules answer first, then a person."""
     claim = LeaseClaim(job=job_id, attempt=body.attempt, token=body.token)
     request = PermissionRequest(**body.request.model_dump())
-    found = await permissions.ask(caller.principal, runner_id, claim, request)
-    return PermissionAnswerModel(permission=found.permission, answer=found.answer, reason=found.reason)
+    return await permissions.ask(caller.principal, runner_id, claim, request)
 
 
 def _finish(body: FinishBody | None) -> Finish | None:

@@ -44,7 +44,7 @@ class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PermissionAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a runner, possibly `pending`."""
+    """The answer to a runner. After `pending`, it follows as a command."""
 
     permission: str
     answer: Answer

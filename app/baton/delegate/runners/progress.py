@@ -47,7 +47,7 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgressReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of the last stored event, and whether to cancel the job."""
+    """The number `accepted` of the last stored event, and whether to `cancel` the job."""
 
     accepted: int
     cancel: bool
