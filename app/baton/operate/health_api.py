@@ -27,7 +27,7 @@ from baton.people.directory import Token
 from baton.people.tokens import Tokens
 from baton.people.users import reach
 from baton.policies.in_force import Policies
-from baton.policies.unlocks_api import UnlockModel, UnlocksOf
+from baton.policies.unlocks_api import ShownUnlock, UnlocksOf
 from baton.records.pipeline.recorder import Recorder
 from baton.records.review.decisions import Decisions
 from baton.route.llm.breakers import BreakerModel, Breakers
@@ -114,7 +114,7 @@ class StatusModel(BaseModel):
     """Shipped guardrails that are off, in shadow or looser than shipped for everybody, with the change:
     `guardrails/x: off`.
     """
-    policy_unlocks: list[UnlockModel]
+    policy_unlocks: list[ShownUnlock]
     """Locked rules temporarily unlocked by an admin: yours, or all for admins and auditors."""
     freezes: list[str]
     """Freezes in force and visible to you: scope, id, author, reason."""
@@ -229,9 +229,7 @@ async def status(
         policy_loaded_at=in_force.loaded_at,
         policy_problems=list(policies.problems_for(caller.principal)),
         guardrails_off=list(in_force.loosened),
-        policy_unlocks=[
-            UnlockModel.model_validate(one, from_attributes=True) for one in unlocks.list_unlocks(caller.principal)
-        ],
+        policy_unlocks=unlocks.list_unlocks(caller.principal),
         freezes=[
             f"{one.scope} {one.id} by {one.set_by}: {one.reason}".replace("  ", " ")
             for one in freezes.visible(caller.principal)

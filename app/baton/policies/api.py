@@ -11,6 +11,7 @@ from baton.kernel.http.fields import PROJECT, Shown
 from baton.lib.text.yaml_lines import Fault
 from baton.people.callers import AUTHENTICATED, CallerOf
 from baton.policies.in_force import Policies
+from baton.policies.stores.revisions import Revision
 
 
 class RuleModel(BaseModel):
@@ -25,14 +26,6 @@ class RuleModel(BaseModel):
     locked: bool = Field(description="Uploaded layers may only tighten it.")
     lock: str = Field(description="Its lock in config.yaml: an id or a pattern; empty without one.")
     unlocked: str = Field(description="The unlock that applies to you: person, end and reason; empty without one.")
-
-
-class RevisionModel(BaseModel):
-    """A formerly or currently active policy revision."""
-
-    revision: str
-    first_at: datetime
-    activated_at: datetime
 
 
 class PoliciesModel(BaseModel):
@@ -78,9 +71,9 @@ async def get_policies(
 
 
 @router.get("/policies/revisions", operation_id="list_policy_revisions")
-async def list_policy_revisions(policies: PoliciesOf) -> list[RevisionModel]:
+async def list_policy_revisions(policies: PoliciesOf) -> list[Shown[Revision]]:
     """List the active revisions, latest first."""
-    return [RevisionModel.model_validate(one, from_attributes=True) for one in await policies.history()]
+    return await policies.history()
 
 
 @router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")

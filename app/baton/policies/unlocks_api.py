@@ -7,9 +7,11 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import Model
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require
+from baton.policies.stores.unlocks import StoredUnlock
 from baton.policies.unlocks import Unlocks
 
 router = APIRouter(tags=["policies"])
@@ -40,35 +42,24 @@ class UnlockBody(BaseModel):
     until: datetime = Field(description="End of the unlock, at most 30 days from now.")
 
 
-class UnlockModel(BaseModel):
-    """A rule or pattern unlocked until `until`."""
-
-    id: str
-    rule: str
-    team: str
-    user: str
-    reason: str
-    created_by: str
-    created_at: datetime
-    until: datetime
+ShownUnlock = Annotated[StoredUnlock, Model("UnlockModel")]
 
 
 @router.post("/policies/unlocks", operation_id="unlock_policies", status_code=201, dependencies=[ADMIN])
-async def unlock_policies(caller: CallerOf, users: UsersOf, unlocks: UnlocksOf, body: UnlockBody) -> UnlockModel:
+async def unlock_policies(caller: CallerOf, users: UsersOf, unlocks: UnlocksOf, body: UnlockBody) -> ShownUnlock:
     """Unlock rules temporarily: layers of these people may then relax them. Admins only.
 
     It relaxes nothing by itself. Afterwards dependent files no longer apply.
     """
     require(caller.principal, "policies.unlock")
     await users.check_known(caller, "user", body.user)
-    made = await unlocks.make(caller.principal, **body.model_dump())
-    return UnlockModel.model_validate(made, from_attributes=True)
+    return await unlocks.make(caller.principal, **body.model_dump())
 
 
 @router.get("/policies/unlocks", operation_id="list_policy_unlocks")
-async def list_policy_unlocks(caller: CallerOf, unlocks: UnlocksOf) -> list[UnlockModel]:
+async def list_policy_unlocks(caller: CallerOf, unlocks: UnlocksOf) -> list[ShownUnlock]:
     """List the current unlocks, newest first: yours, or all for admins and auditors."""
-    return [UnlockModel.model_validate(one, from_attributes=True) for one in unlocks.list_unlocks(caller.principal)]
+    return unlocks.list_unlocks(caller.principal)
 
 
 @router.delete("/policies/unlocks/{unlock_id}", operation_id="end_policy_unlock", status_code=204, dependencies=[ADMIN])

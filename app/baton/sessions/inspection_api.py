@@ -15,7 +15,7 @@ from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.delegation_share.groups import After, CallGroup
 from baton.sessions.activity import LIVE, SessionActivity, SessionAgent
-from baton.sessions.exceptions.api import ExceptionModel
+from baton.sessions.exceptions.api import ShownException
 from baton.sessions.history import Past
 from baton.sessions.inspection import SessionAdmin, SessionFilter
 
@@ -93,7 +93,7 @@ class InspectedModel(SessionModel):
     tree: list[Shown[SessionAgent]]
     mode: ShownMode
     past: Shown[Past] | None = None
-    exceptions: list[ExceptionModel]
+    exceptions: list[ShownException]
 
 
 @router.get("/sessions", operation_id="list_sessions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
@@ -120,7 +120,7 @@ async def get_session(
         tree=list(found.agents),
         mode=found.mode,
         past=None if found.past is None else found.past,
-        exceptions=[ExceptionModel.model_validate(one, from_attributes=True) for one in found.exceptions],
+        exceptions=list(found.exceptions),
     )
 
 

@@ -29,7 +29,7 @@ _revisions = PolicyRevisionRow.__table__
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
-    """A revision's first and latest activation."""
+    """A policy revision, and its first and latest activation."""
 
     revision: str
     first_at: datetime

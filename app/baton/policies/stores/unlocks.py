@@ -11,7 +11,7 @@ from baton.rules.policy.rules.files import Unlock
 
 
 class StoredUnlock(msgspec.Struct, frozen=True, kw_only=True):
-    """Temporarily unlocked rules (an id or a glob) of a team or a user; both are "" for everybody."""
+    """A rule or pattern unlocked `until` then, for a team or a user; both are "" for everybody."""
 
     id: str
     rule: str

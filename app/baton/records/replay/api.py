@@ -13,7 +13,7 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import BatonError, Invalid, NotFound
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT, Moment, Shown
+from baton.kernel.http.fields import PROJECT, Model, Moment, Shown
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.people.users import require
@@ -22,7 +22,7 @@ from baton.policies.layer_versions import Tier
 from baton.policies.layers import PolicyLayers, place
 from baton.policies.layers_api import FilePath, Name, check_layer
 from baton.records.replay.period import TimeRange
-from baton.records.replay.rule_hits import PackLayer, PackRule, PackShape, RuleHitCounts, RuleHits
+from baton.records.replay.rule_hits import PackReport, PackShape, RuleHitCounts, RuleHits
 from baton.records.replay.service import Replay, ReplayLine
 from baton.rules.policy.matching.rule import PolicySet
 from baton.rules.policy.rules.files import PACKS, unknown
@@ -62,29 +62,13 @@ class ReplayBody(BaseModel):
     limit: int = Field(10_000, ge=1, le=1_000_000)
 
 
-class PackModel(BaseModel):
-    """A pack, its state for you or in a layer, and its hits in the period. Rates are in percent of the calls.
-
-    `noisy`: it stopped a larger share of calls than it promises.
-    """
-
-    name: str
-    title: str
-    description: str
-    promise: float
-    state: Switch
-    layers: list[Shown[PackLayer]]
-    rules: list[Shown[PackRule]]
-    calls: int
-    stopped: int
-    rate: float
-    noisy: bool
+ShownPack = Annotated[PackReport, Model("PackModel")]
 
 
-class PackReportModel(PackModel):
+class ShapedPack(PackReport, frozen=True, kw_only=True):
     """A pack with its three noisiest shapes."""
 
-    shapes: list[Shown[PackShape]]
+    shapes: list[PackShape]
 
 
 class PackBody(BaseModel):
@@ -126,11 +110,10 @@ async def list_packs(
     name: Name = "",
     since: Moment | None = None,
     until: Moment | None = None,
-) -> list[PackModel]:
+) -> list[ShownPack]:
     """List the packs with their state and their hits in a period (seven days)."""
     chosen = await _set(caller, policies, layers, tier, name)
-    found = await rule_hits.packs(caller.principal, chosen, _period(since, until))
-    return [PackModel.model_validate(one, from_attributes=True) for one in found]
+    return await rule_hits.packs(caller.principal, chosen, _period(since, until))
 
 
 @router.get("/policies/packs/{pack}", operation_id="report_pack", dependencies=[EXPENSIVE])
@@ -144,14 +127,14 @@ async def report_pack(
     name: Name = "",
     since: Moment | None = None,
     until: Moment | None = None,
-) -> PackReportModel:
+) -> Annotated[ShapedPack, Model("PackReportModel")]:
     """Show a pack's hits in a period (seven days), with its three noisiest shapes and an exception for each."""
     chosen, period = await _set(caller, policies, layers, tier, name), _period(since, until)
     one = next((one for one in await rule_hits.packs(caller.principal, chosen, period) if one.name == pack), None)
     if one is None:
         raise NotFound(unknown("pack", pack, list(chosen.parsed.packs)))
     shapes = await rule_hits.shapes(caller.principal, chosen, f"{PACKS}{pack}/", period)
-    return PackReportModel.model_validate(msgspec.structs.asdict(one) | {"shapes": shapes}, from_attributes=True)
+    return ShapedPack(**msgspec.structs.asdict(one), shapes=shapes)
 
 
 @router.put("/policies/packs/{pack}", operation_id="switch_pack", dependencies=[ADMIN])
@@ -164,14 +147,14 @@ async def switch_pack(
     body: PackBody,
     tier: Annotated[Tier | None, Query(description="The widest that you may change without it.")] = None,
     name: Name = "",
-) -> PackModel:
+) -> ShownPack:
     """Switch a pack on, off or into shadow in a layer, active at once: a new version of the layer, audited as such."""
     where = place(caller.principal, tier or "", name, caller.project)
     await check_layer(caller, users, layers, where)
     await layers.switch_pack(caller.principal, where, pack, body.state, reason=body.reason)
     chosen = await layers.set_of(caller.principal, where)
     found = await rule_hits.packs(caller.principal, chosen, _period(None, None))
-    return PackModel.model_validate(next(one for one in found if one.name == pack), from_attributes=True)
+    return next(one for one in found if one.name == pack)
 
 
 async def _set(caller: Caller, policies: Policies, layers: PolicyLayers, tier: Tier | None, name: str) -> PolicySet:

@@ -68,10 +68,10 @@ class PackRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PackReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A pack and its hits in a period.
+    """A pack, its state for you or in a layer, and its hits in the period.
 
     `stopped` of `calls` were asked about or refused, or would have been in shadow; `rate` is their share and `promise`
-    the pack's promised share, in percent. `layers` switch it, wide to narrow.
+    the pack's promised share, in percent: a `noisy` pack stopped more. `layers` switch it, wide to narrow.
     """
 
     name: str

@@ -7,12 +7,11 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Shown
+from baton.kernel.http.fields import Model, Shown
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE, WORK
-from baton.records.replay.rule_hits import PackShape
-from baton.sessions.exceptions.service import Exceptions, Scope, State
+from baton.sessions.exceptions.service import Exceptions, Proposal, RuleException, Scope
 
 router = APIRouter(tags=["exceptions"])
 ExceptionsOf = Annotated[Exceptions, Depends(of(Exceptions))]
@@ -49,47 +48,22 @@ class GrantBody(BaseModel):
     reason: str = Field("", max_length=1_000)
 
 
-class ExceptionModel(BaseModel):
-    """A request, or a granted exception that ends at `expires_at`. `shown` is the stopped call, `shape` its shape."""
-
-    id: str
-    decision_id: str
-    user: str
-    project: str
-    session_id: str
-    rule: str
-    tool: str
-    shown: str
-    shape: str
-    condition: str
-    reason: str
-    state: State
-    scope: Literal["", Scope]
-    created_by: str
-    created_at: datetime
-    granted_by: str
-    expires_at: datetime
+ShownException = Annotated[
+    RuleException, Model("ExceptionModel", without=("organisation", "team", "layer", "approvers"))
+]
 
 
 class ExceptionPage(BaseModel):
     """A page of exceptions, newest first; `next_cursor` is absent on the last one."""
 
-    items: list[ExceptionModel]
+    items: list[ShownException]
     next_cursor: str | None = None
 
 
-class ProposalModel(BaseModel):
-    """A change of a rule, proposed after several grants of one shape, with its replay over the stopped calls."""
-
-    grants: int
-    change: Shown[PackShape]
-
-
 @router.post("/exceptions", operation_id="request_exception", status_code=201, dependencies=[WORK])
-async def request_exception(caller: CallerOf, exceptions: ExceptionsOf, body: ExceptionBody) -> ExceptionModel:
+async def request_exception(caller: CallerOf, exceptions: ExceptionsOf, body: ExceptionBody) -> ShownException:
     """Ask for an exception from the rule that stopped a call. A locked rule has none."""
-    made = await exceptions.request(caller.principal, body.decision_id, body.reason)
-    return ExceptionModel.model_validate(made, from_attributes=True)
+    return await exceptions.request(caller.principal, body.decision_id, body.reason)
 
 
 @router.get("/exceptions", operation_id="list_exceptions", response_model_exclude_none=True)
@@ -109,25 +83,21 @@ async def list_exceptions(
     found = await exceptions.find(caller.principal, session_id=session_id, user=user, state=state)
     rest = [one for one in found if not before_id or one.id < before_id]
     items, next_cursor = page(rest[: limit + 1], limit, lambda one: (one.id,))
-    return ExceptionPage(
-        items=[ExceptionModel.model_validate(one, from_attributes=True) for one in items], next_cursor=next_cursor
-    )
+    return ExceptionPage(items=list(items), next_cursor=next_cursor)
 
 
 @router.get("/exceptions/proposals", operation_id="propose_rule_changes", dependencies=[EXPENSIVE])
-async def propose_rule_changes(caller: CallerOf, exceptions: ExceptionsOf) -> list[ProposalModel]:
+async def propose_rule_changes(caller: CallerOf, exceptions: ExceptionsOf) -> list[Shown[Proposal]]:
     """Propose a change of a rule for each shape of calls granted three times. Leads and admins only."""
-    found = await exceptions.proposals(caller.principal)
-    return [ProposalModel.model_validate(one, from_attributes=True) for one in found]
+    return await exceptions.proposals(caller.principal)
 
 
 @router.post("/exceptions/{exception_id}/grant", operation_id="grant_exception", dependencies=[ADMIN])
 async def grant_exception(
     caller: CallerOf, exceptions: ExceptionsOf, exception_id: str, body: GrantBody
-) -> ExceptionModel:
+) -> ShownException:
     """Grant a request. It takes the right to write the rule, or to be an approver named by it; never for locked rules."""
-    granted = await exceptions.grant(caller.principal, exception_id, **body.model_dump())
-    return ExceptionModel.model_validate(granted, from_attributes=True)
+    return await exceptions.grant(caller.principal, exception_id, **body.model_dump())
 
 
 @router.delete("/exceptions/{exception_id}", operation_id="revoke_exception", status_code=204, dependencies=[ADMIN])

@@ -59,9 +59,9 @@ _STOPS = ("deny", "ask")
 
 
 class RuleException(msgspec.Struct, frozen=True, kw_only=True):
-    """A request or a grant as it is stored. `layer` is the rule's place; `approvers` are separated by spaces.
+    """A request, or a granted exception that ends at `expires_at`.
 
-    `condition` is the shape as JSON, "" for a call without one; `shown` is the masked call.
+    `shown` is the stopped call, masked; `condition` is its `shape` as JSON, "" for a call without one.
     """
 
     id: str
@@ -72,8 +72,8 @@ class RuleException(msgspec.Struct, frozen=True, kw_only=True):
     project: str
     session_id: str
     rule: str
-    layer: str
-    approvers: str
+    layer: str  # the rule's place
+    approvers: str  # separated by spaces
     tool: str
     shown: str
     shape: str
@@ -97,7 +97,7 @@ EXCEPTIONS = table_of("exceptions", RuleException, Index("ix_exceptions_organisa
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of a rule, proposed because one shape was granted several times."""
+    """A change of a rule, proposed after several grants of one shape, with its replay over the stopped calls."""
 
     grants: int
     change: PackShape
