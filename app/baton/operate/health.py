@@ -64,7 +64,7 @@ class HealthState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DependencySince(msgspec.Struct, frozen=True, kw_only=True):
-    """A dependency's state, its address without credentials, and the time of its last change."""
+    """A dependency's state, as seen by this process: its address without credentials, its last change, and why it is down."""
 
     name: Dependency
     state: UpDown

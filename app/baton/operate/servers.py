@@ -15,13 +15,14 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field, SecretStr
 from pydantic.fields import FieldInfo
 
-from baton.delegate.runners.counts import JobCounts
+from baton.delegate.runners.counts import JobCounts, JobLoad
 from baton.kernel.base.oidc_settings import OidcSettings
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import Model
 from baton.kernel.redis.client import Redis, RedisRefused, RedisUnavailable, digest
 from baton.lib.text.masking import mask
-from baton.operate.health import Dependency, Health, UpDown
+from baton.operate.health import DependencySince, Health
 from baton.people.callers import CallerOf
 from baton.people.users import require
 from baton.policies.in_force import Policies
@@ -32,7 +33,7 @@ from baton.policies.in_force import Policies
 class SettingInForce(msgspec.Struct, frozen=True, kw_only=True):
     """One setting by its variable. `value` is in its environment form, and empty for a secret.
 
-    `is_default` is False for a value other than Baton's default.
+    `is_default` is False for a value other than Baton's default; `is_secret` is True if a secret is set.
     """
 
     name: str
@@ -92,21 +93,20 @@ FORGOTTEN_S = 3_600
 
 
 class WorkerState(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker process's own report. `server_pid` is its supervisor's, or its own for a single process."""
+    """One worker process's own report. `revision` is the policy revision in force there."""
 
     host: str
-    server_pid: int
+    server_pid: int  # its supervisor's, or its own for a single process
     pid: int
     version: str
     started_at: datetime
     seen_at: datetime
     phase: str
-    revision: str
-    """The policy revision in force; servers that differ for long are out of sync."""
+    revision: str  # servers that differ for long are out of sync
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """A server and its workers, the longest running first."""
+    """A server: the processes started by one `baton serve`, the longest running first."""
 
     host: str
     pid: int
@@ -177,77 +177,36 @@ ServersOf = Annotated[Servers, Depends(of(Servers))]
 SettingsOf = Annotated[Settings, Depends(of(Settings))]
 
 
-class WorkerModel(BaseModel):
-    """A worker process."""
-
-    pid: int
-    version: str
-    started_at: datetime
-    seen_at: datetime
-    phase: str
-    revision: str = Field(description="The policy revision in force there.")
+ShownWorker = Annotated[WorkerState, Model("WorkerModel", without=("host", "server_pid"))]
 
 
-class ServerModel(BaseModel):
-    """A server: the processes started by one `baton serve`."""
-
-    host: str
-    pid: int
-    workers: list[WorkerModel]
-
-
-class DependencyModel(BaseModel):
-    """A dependency's state, as seen by the answering process."""
-
-    name: Dependency
-    state: UpDown
-    since: datetime
-    place: str = Field(description="Its address, without credentials.")
-    cause: str = Field("", description="Why it is down.")
-
-
-class JobQueueModel(BaseModel):
-    """Delegated jobs of the organisation, by state."""
-
-    jobs: dict[str, int]
-    oldest_s: float = Field(description="How long the oldest queued job has waited, in seconds.")
-    runners_alive: int = Field(description="Runners seen within the last minute.")
+_QUEUE = Model(
+    "JobQueueModel", without=("queue_age_s",), oldest_s=Annotated[float, Field(validation_alias="queue_age_s")]
+)
 
 
 class ServersModel(BaseModel):
     """Running servers. `queue` is absent while the database is down."""
 
-    servers: list[ServerModel]
-    dependencies: list[DependencyModel]
-    queue: JobQueueModel | None = None
-
-
-class SettingModel(BaseModel):
-    """A setting in force. The value of a secret is never shown."""
-
-    name: str
-    value: str
-    is_default: bool
-    is_secret: bool = Field(description="True if a secret is set.")
-    description: str
+    servers: list[Annotated[Server, Model(workers=list[ShownWorker])]]
+    dependencies: list[Annotated[DependencySince, Model("DependencyModel")]]
+    queue: Annotated[JobLoad, _QUEUE] | None = None
 
 
 class SettingsModel(BaseModel):
     """All settings of the answering server."""
 
-    items: list[SettingModel]
+    items: list[Annotated[SettingInForce, Model("SettingModel")]]
 
 
 @router.get("/status/servers", operation_id="get_servers", response_model_exclude_none=True)
 async def get_servers(caller: CallerOf, servers: ServersOf, health: HealthOf, jobs: JobCountsOf) -> ServersModel:
     """Show the running servers and workers, the dependencies, and the queue of jobs."""
     require(caller.principal, "metrics.read")
-    totals = await health.recent("jobs", jobs.count)
     return ServersModel(
-        servers=[ServerModel.model_validate(one, from_attributes=True) for one in await servers.list_servers()],
-        dependencies=[DependencyModel.model_validate(one, from_attributes=True) for one in health.dependencies()],
-        queue=totals
-        and JobQueueModel(jobs=totals.jobs, oldest_s=totals.queue_age_s, runners_alive=totals.runners_alive),
+        servers=await servers.list_servers(),
+        dependencies=health.dependencies(),
+        queue=await health.recent("jobs", jobs.count),
     )
 
 
@@ -255,6 +214,4 @@ async def get_servers(caller: CallerOf, servers: ServersOf, health: HealthOf, jo
 async def get_settings(caller: CallerOf, settings: SettingsOf) -> SettingsModel:
     """Show the settings in force, without secrets."""
     require(caller.principal, "metrics.read")
-    return SettingsModel(
-        items=[SettingModel.model_validate(one, from_attributes=True) for one in settings_in_force(settings)]
-    )
+    return SettingsModel(items=settings_in_force(settings))

@@ -9,8 +9,7 @@ import msgspec
 class User(msgspec.Struct, frozen=True, kw_only=True):
     """A person or machine with tokens. Tokens of a disabled user are refused.
 
-    `role` applies to sign-ins with the company's account; tokens have their own. `account` is its issuer and subject
-    there, "" before the first such sign-in.
+    `role` applies to sign-ins with the company's account; tokens have their own. `account` is its issuer and subject.
     """
 
     name: str
@@ -22,7 +21,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):
-    """A team. `keep_prompts`: store its prompts with the decisions."""
+    """A team. `keep_prompts`: its prompts are stored with the decisions, secrets masked."""
 
     name: str
     keep_prompts: bool = False

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.base.storable import canonical
-from baton.kernel.http.fields import PROJECT
+from baton.kernel.http.fields import PROJECT, Shown
 from baton.kernel.http.paging import IfMatch, etag
 from baton.people.callers import CallerOf, UsersOf
-from baton.people.directory import Project, Team
+from baton.people.directory import Alias, Project, Team
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require, version_of
 from baton.people.users_api import Name
@@ -40,17 +40,10 @@ class TeamSettingsBody(BaseModel):
     reason: str = ""
 
 
-class TeamModel(BaseModel):
-    """A team and its settings."""
-
-    name: str
-    keep_prompts: bool
-
-
 class TeamsModel(BaseModel):
     """All teams, by name."""
 
-    items: list[TeamModel]
+    items: list[Shown[Team]]
 
 
 class ProjectBody(BaseModel):
@@ -85,21 +78,7 @@ class AliasBody(BaseModel):
     reason: str = ""
 
 
-class AliasModel(BaseModel):
-    """An alias of a project."""
-
-    name: str
-    project: str
-
-
-class ProjectModel(BaseModel):
-    """A project."""
-
-    name: str
-    team: str
-
-
-class ListedProjectModel(ProjectModel):
+class ListedProject(Project, frozen=True, kw_only=True):
     """A project, with its `If-Match` value for `PUT /projects`."""
 
     etag: str
@@ -108,25 +87,24 @@ class ListedProjectModel(ProjectModel):
 class ProjectsModel(BaseModel):
     """All projects with a team, by name, and all aliases."""
 
-    items: list[ListedProjectModel]
-    aliases: list[AliasModel]
+    items: list[Shown[ListedProject]]
+    aliases: list[Shown[Alias]]
 
 
 @router.get("/teams", operation_id="list_teams")
 async def list_teams(caller: CallerOf, users: UsersOf) -> TeamsModel:
     """List the teams."""
-    teams = users.teams(caller.principal)
-    return TeamsModel(items=[TeamModel.model_validate(team, from_attributes=True) for team in teams])
+    return TeamsModel(items=users.teams(caller.principal))
 
 
 @router.get("/teams/{name}", operation_id="get_team")
-async def get_team(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> TeamModel:
+async def get_team(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> Shown[Team]:
     """Show a team and its settings."""
     return _team(response, users.team(caller.principal, name))
 
 
 @router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
-async def put_team(caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamBody) -> TeamModel:
+async def put_team(caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamBody) -> Shown[Team]:
     """Add a team. An existing one is unchanged."""
     return _team(response, await users.put_team(caller.principal, name, body.reason))
 
@@ -134,7 +112,7 @@ async def put_team(caller: CallerOf, users: UsersOf, response: Response, name: N
 @router.put("/teams/{name}/settings", operation_id="put_team_settings", dependencies=[ADMIN])
 async def put_team_settings(
     caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamSettingsBody, if_match: IfMatch = None
-) -> TeamModel:
+) -> Shown[Team]:
     """Change a team's settings, as its lead or an admin. `If-Match` may be the `ETag` of the team."""
     team = await users.set_up_team(
         caller.principal, name, keep_prompts=body.keep_prompts, if_match=if_match, reason=body.reason
@@ -142,9 +120,9 @@ async def put_team_settings(
     return _team(response, team)
 
 
-def _team(response: Response, team: Team) -> TeamModel:
+def _team(response: Response, team: Team) -> Shown[Team]:
     response.headers["ETag"] = etag(version_of(team))
-    return TeamModel.model_validate(team, from_attributes=True)
+    return team
 
 
 @router.get("/projects", operation_id="list_projects")
@@ -152,32 +130,31 @@ async def list_projects(caller: CallerOf, users: UsersOf) -> ProjectsModel:
     """List the projects with a team, and all aliases."""
     projects = users.projects(caller.principal)
     return ProjectsModel(
-        items=[ListedProjectModel(name=one.name, team=one.team, etag=etag(version_of(one))) for one in projects],
-        aliases=[AliasModel.model_validate(one, from_attributes=True) for one in users.aliases(caller.principal)],
+        items=[ListedProject(name=one.name, team=one.team, etag=etag(version_of(one))) for one in projects],
+        aliases=users.aliases(caller.principal),
     )
 
 
 @router.put("/projects", operation_id="put_project", dependencies=[ADMIN])
 async def put_project(
     caller: CallerOf, users: UsersOf, response: Response, body: ProjectBody, if_match: IfMatch = None
-) -> ProjectModel:
+) -> Shown[Project]:
     """Set a project's team. `If-Match` may be the `etag` of `GET /projects`."""
     project = Project(name=body.name, team=body.team)
     await users.put_project(caller.principal, project, if_match=if_match, reason=body.reason)
     response.headers["ETag"] = etag(version_of(project))
-    return ProjectModel(name=body.name, team=body.team)
+    return project
 
 
 @router.put("/projects/aliases", operation_id="put_project_alias", dependencies=[ADMIN])
-async def put_project_alias(caller: CallerOf, users: UsersOf, body: AliasBody) -> AliasModel:
+async def put_project_alias(caller: CallerOf, users: UsersOf, body: AliasBody) -> Shown[Alias]:
     """Make a name an alias of a project: its mode, policies and team apply.
 
     Sessions adopt it with their next call. Settings of the alias itself are suspended meanwhile.
     """
     require(caller.principal, "projects.write")
     await users.check_known(caller, "project", canonical(body.project))
-    alias = await users.put_alias(caller.principal, body.name, body.project, body.reason)
-    return AliasModel.model_validate(alias, from_attributes=True)
+    return await users.put_alias(caller.principal, body.name, body.project, body.reason)
 
 
 @router.delete("/projects/aliases", operation_id="delete_project_alias", status_code=204, dependencies=[ADMIN])

@@ -1,12 +1,12 @@
 """`/users`: the organisation's users."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import Model
 from baton.kernel.http.paging import Cursor, IfMatch, Limit, Text, after, etag, page
 from baton.people.callers import CallerOf
 from baton.people.directory import User
@@ -19,27 +19,7 @@ Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in 
 Name = Annotated[str, Path(max_length=200)]
 
 
-class UserModel(BaseModel):
-    """A user."""
-
-    name: str
-    team: str
-    created_at: datetime
-    disabled_at: datetime | None = None
-    role: str = Field(description="Their role with their company's account; tokens have their own.")
-    account: str | None = Field(None, description="Their account: issuer and subject.")
-
-    @classmethod
-    def build(cls, user: User) -> "UserModel":
-        """Convert a user."""
-        return cls(
-            name=user.name,
-            team=user.team,
-            created_at=user.created_at,
-            disabled_at=user.disabled_at,
-            role=user.role,
-            account=user.account or None,
-        )
+ShownUser = Annotated[User, Model(blank=("account",))]
 
 
 class UserBody(BaseModel):
@@ -67,7 +47,7 @@ class UserBody(BaseModel):
 class UsersModel(BaseModel):
     """The users visible to you, by name. `next_cursor` is absent on the last page."""
 
-    items: list[UserModel]
+    items: list[ShownUser]
     next_cursor: str | None = None
 
 
@@ -79,21 +59,21 @@ async def list_users(
     (last,) = after(cursor)
     found = [user for user in users.visible(caller.principal) if user.name > last and team in {"", user.team}]
     items, next_cursor = page(found[: limit + 1], limit, lambda user: (user.name,))
-    return UsersModel(items=[UserModel.build(user) for user in items], next_cursor=next_cursor)
+    return UsersModel(items=list(items), next_cursor=next_cursor)
 
 
 @router.get("/users/{name}", operation_id="get_user", response_model_exclude_none=True)
-async def get_user(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> UserModel:
+async def get_user(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> ShownUser:
     """Show a user."""
     user = users.get(caller.principal, name)
     response.headers["ETag"] = etag(version_of(user))
-    return UserModel.build(user)
+    return user
 
 
 @router.put("/users/{name}", operation_id="put_user", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_user(
     caller: CallerOf, users: UsersOf, response: Response, name: Name, body: UserBody, if_match: IfMatch = None
-) -> UserModel:
+) -> ShownUser:
     """Create or change a user. `If-Match` may be the `ETag` of the user."""
     user = await users.put_user(
         caller.principal,
@@ -106,7 +86,7 @@ async def put_user(
         reason=body.reason,
     )
     response.headers["ETag"] = etag(version_of(user))
-    return UserModel.build(user)
+    return user
 
 
 @router.delete("/users/{name}", operation_id="delete_user", status_code=204, dependencies=[ADMIN])

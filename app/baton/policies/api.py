@@ -11,7 +11,7 @@ from baton.kernel.http.fields import PROJECT, Shown
 from baton.lib.text.yaml_lines import Fault
 from baton.people.callers import AUTHENTICATED, CallerOf
 from baton.policies.in_force import Policies
-from baton.policies.stores.revisions import Revision
+from baton.policies.layer_versions import Revision
 
 
 class RuleModel(BaseModel):

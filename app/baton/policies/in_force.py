@@ -15,12 +15,10 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.lib.text import masking
 from baton.people.users import reach, require
 from baton.policies import file_changes
-from baton.policies.layer_versions import StoredLayer
+from baton.policies.layer_versions import Revision, StoredLayer, StoredUnlock
 from baton.policies.stores import layers as layers_store
 from baton.policies.stores import revisions as revisions_store
 from baton.policies.stores import unlocks as unlocks_store
-from baton.policies.stores.revisions import Revision
-from baton.policies.stores.unlocks import StoredUnlock
 from baton.rules.call.call import Principal
 from baton.rules.policy.load import Fault, PolicyProblems, PolicySet, extend, load, unlocked
 from baton.rules.policy.matching.wording import place_of

@@ -11,8 +11,8 @@ from baton.kernel.changes.announce import Changes
 from baton.lib.text.yaml_lines import did_you_mean
 from baton.people.users import Users, require
 from baton.policies.in_force import KIND, Policies
+from baton.policies.layer_versions import StoredUnlock
 from baton.policies.stores import unlocks as store
-from baton.policies.stores.unlocks import StoredUnlock
 from baton.rules.call.call import Principal
 from baton.rules.policy.rules.files import locks_on
 

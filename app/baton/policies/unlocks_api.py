@@ -11,7 +11,7 @@ from baton.kernel.http.fields import Model
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require
-from baton.policies.stores.unlocks import StoredUnlock
+from baton.policies.layer_versions import StoredUnlock
 from baton.policies.unlocks import Unlocks
 
 router = APIRouter(tags=["policies"])

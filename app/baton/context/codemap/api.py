@@ -1,14 +1,14 @@
 """`/codemap`: the code maps of your own projects. `baton codemap push` sends them, without any file content."""
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.context.codemap.service import CodeMaps
-from baton.context.codemap.store import CodeMapSummary
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT, Model
+from baton.kernel.http.fields import PROJECT
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 from baton.shared import code_map
@@ -93,10 +93,20 @@ class MissingModel(BaseModel):
     missing: list[str]
 
 
+class CodeMapModel(BaseModel):
+    """One of your code maps; `version` counts its changes."""
+
+    project: str
+    version: int
+    updated_at: datetime
+    files: int
+    symbols: int
+
+
 @router.get("/codemap", operation_id="list_code_maps")
-async def list_code_maps(caller: CallerOf, maps: CodeMapsOf) -> list[Annotated[CodeMapSummary, Model("CodeMapModel")]]:
+async def list_code_maps(caller: CallerOf, maps: CodeMapsOf) -> list[CodeMapModel]:
     """List your own code maps, the newest first; other users cannot see them."""
-    return await maps.list_maps(caller.principal)
+    return [CodeMapModel.model_validate(one, from_attributes=True) for one in await maps.list_maps(caller.principal)]
 
 
 @router.put("/codemap", operation_id="put_code_map", dependencies=[WORK])

@@ -49,7 +49,7 @@ class CodeMapFileRow(SQLModel, table=True):
 
 
 class CodeMapSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A code map of one user; `version` counts its changes."""
+    """A code map's summary."""
 
     project: str
     version: int

@@ -15,7 +15,7 @@ from baton.people.users import RowScope
 
 
 class JobLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs by state, age of the oldest queued one in seconds, and live runners."""
+    """Delegated jobs by state, the wait of the oldest queued one in seconds, and the runners of the last minute."""
 
     jobs: dict[str, int]
     queue_age_s: float

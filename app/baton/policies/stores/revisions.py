@@ -10,6 +10,7 @@ from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into
 from baton.kernel.base.storable import storable
+from baton.policies.layer_versions import Revision
 
 
 class PolicyRevisionRow(SQLModel, table=True):
@@ -26,14 +27,6 @@ class PolicyRevisionRow(SQLModel, table=True):
 
 
 _revisions = PolicyRevisionRow.__table__
-
-
-class Revision(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy revision, and its first and latest activation."""
-
-    revision: str
-    first_at: datetime
-    activated_at: datetime
 
 
 async def note(database: Database, organisation: str, files: Mapping[str, Mapping[str, str]], at: datetime) -> None:

@@ -7,35 +7,7 @@ from sqlalchemy import Index, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import Database, row_of, table_of
-from baton.rules.policy.rules.files import Unlock
-
-
-class StoredUnlock(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule or pattern unlocked `until` then, for a team or a user; both are "" for everybody."""
-
-    id: str
-    rule: str
-    team: str
-    user: str
-    reason: str
-    created_by: str
-    created_at: datetime
-    until: datetime
-
-    @property
-    def for_everybody(self) -> bool:
-        """Whether it applies to the whole organisation."""
-        return not (self.team or self.user)
-
-    def concerns(self, *, team: str, user: str) -> bool:
-        """Return whether it applies to a user of a team."""
-        return self.for_everybody or (self.user == user if self.user else self.team == team)
-
-    def for_engine(self) -> Unlock:
-        """Convert it for the rule engine, with a note for explanations."""
-        until = self.until.isoformat(timespec="minutes")
-        return Unlock(pattern=self.rule, note=f"by {self.created_by} until {until}: {self.reason}")
-
+from baton.policies.layer_versions import StoredUnlock
 
 UNLOCKS = table_of("policy_unlocks", StoredUnlock, Index("ix_policy_unlocks_organisation", "organisation", "until"))
 
