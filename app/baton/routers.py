@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from baton.context.codemap import api as codemap
 from baton.context.compliance import api as compliance
 from baton.context.patterns import api as patterns
-from baton.decide import approvals, explanation_api
+from baton.decide import approvals, bundle, explanation_api
 from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs as costs_api
 from baton.delegate.jobs import replies, stream_api, submit_api
@@ -53,6 +53,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         console_pages,
         metrics,
         modes,
+        bundle,
         live,
         decision_stream_api,  # these two before the decision of any id
         decision_counts_api,

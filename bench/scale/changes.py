@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 from uuid_utils import uuid7
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
@@ -46,6 +45,7 @@ from baton.rules.call.modes import ModeSetting
 from baton.sessions.exceptions import service as exceptions_store
 from baton.sessions.exceptions.service import Exceptions, RuleException
 from baton.shared import policy_folders
+from baton.shared.caller import Caller
 from bench.engine import rules
 
 SIZES = (10, 1_000, 10_000)

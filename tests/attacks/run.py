@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from baton.policies.in_force import fitting
 from baton.rules.call.commands import judged_as
+from baton.rules.policy.load import fitting
 from tests.attacks import requests as stall
 from tests.attacks.agent import Agent
 from tests.attacks.corpus import OUTCOMES, calls, out_of_reach, parts

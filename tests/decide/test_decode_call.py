@@ -5,10 +5,10 @@ import json
 import pytest
 
 from baton.decide.api import decode_call, read_call
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
 from baton.kernel.http.serving.hot_routes import decode_object
 from baton.rules.call.call import Principal
+from baton.shared.caller import Caller
 
 CALLER = Caller(principal=Principal(organisation="o", team="t", user="u", role="admin"), project="p", root="/r")
 BASH = {"tool_name": "Bash", "tool_input": {"command": "ls"}}

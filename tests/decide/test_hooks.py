@@ -5,12 +5,12 @@ import pytest
 
 from baton.clients.event import HookEvent
 from baton.decide.hooks import Hooks
-from baton.kernel.base.caller import Caller
 from baton.records.pipeline.recorder import Counters
 from baton.route.pipeline.pipeline import Routing
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import Mode
 from baton.sessions.service import SessionStart
+from baton.shared.caller import Caller
 
 START = HookEvent(
     client="claude-code", name="SessionStart", native_name="SessionStart", session_id="s", cwd="/home/ada/shop"

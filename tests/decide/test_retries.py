@@ -3,9 +3,9 @@
 import pytest
 
 from baton.decide.service import LONGEST, REMEMBERED, RecentAnswers
-from baton.records.pipeline.recorder import Decision, ModeInForce
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Verdict
+from baton.shared.decided import Decision, ModeInForce
 
 OFF = ModeInForce(enabled=False, level="", scope="")
 

@@ -7,11 +7,11 @@ import pytest
 
 from baton.decide import service
 from baton.decide.service import PreToolUse
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.redis.client import RedisUnavailable
 from baton.main import _build, _kernel, create_app
 from baton.rules.call.call import Principal, ToolCall
+from baton.shared.caller import Caller
 
 ANN = Caller(principal=Principal(user="ann"))
 

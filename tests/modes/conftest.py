@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
@@ -13,6 +12,7 @@ from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import ModeSetting
+from baton.shared.caller import Caller
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PROJECT = "github.com/acme/shop"

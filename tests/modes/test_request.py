@@ -2,11 +2,11 @@
 
 import pytest
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PersonRequired
 from baton.modes.request import ModeTarget, principal_of, refuse_lock, target
 from baton.people.users import covers
 from baton.rules.call.call import Principal
+from baton.shared.caller import Caller
 
 TEAMS = {"ada": "web", "bob": "web", "eve": "api"}
 

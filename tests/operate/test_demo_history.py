@@ -5,7 +5,6 @@ from random import Random
 
 import pytest
 
-from baton.kernel.base.trace import moment_of
 from baton.kernel.changes import audit_store
 from baton.operate.demo_history import PAST, NotDemonstrationError, add_past
 from baton.records.pipeline import store as decisions
@@ -14,6 +13,7 @@ from baton.route.feedback import store as feedback_store
 from baton.route.feedback.store import Feedback
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
+from baton.shared.record_ids import moment_of
 from tests.support.records import record
 
 ADMIN = Principal(user="root", role="admin")

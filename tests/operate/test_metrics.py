@@ -9,9 +9,10 @@ from baton.delegate.runners.counts import JobLoad
 from baton.operate.health import HealthState
 from baton.operate.metrics import Metrics
 from baton.policies.in_force import PoliciesStatus
-from baton.records.pipeline.recorder import MOST_RULES, Counters, Decision, ModeInForce
+from baton.records.pipeline.recorder import MOST_RULES, Counters
 from baton.rules.call.verdict import RuleHit, Verdict
 from baton.serve import workers
+from baton.shared.decided import Decision, ModeInForce
 
 
 def decision(rule="a/b", effect="deny", *, elapsed_us=800, on=True, degraded=()):

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from baton.decide.service import PreToolUse
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
@@ -20,6 +19,7 @@ from baton.policies.stores import layers as layers_store
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.policy import load as loading
 from baton.shared import policy_folders
+from baton.shared.caller import Caller
 
 ANN = Principal(team="payments", user="ann")
 BUDGET_S = 0.25

@@ -3,11 +3,11 @@
 import pytest
 
 from baton.clients.event import HookEvent
-from baton.kernel.base.caller import Caller
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.recorder import Counters
 from baton.rules.call.call import Principal
 from baton.sessions.installations import Installations
+from baton.shared.caller import Caller
 
 SAME, LIBRARY, OFF = "1-1,2-2,3-3,0", "1-1,9-9,3-3,0", "1-1,2-2,3-3,1"
 

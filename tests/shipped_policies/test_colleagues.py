@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.policies.in_force import fitting
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.lint import facts_of
-from baton.rules.policy.load import PolicyProblems, Unlock, extend, layered, load
+from baton.rules.policy.load import PolicyProblems, Unlock, extend, fitting, layered, load
 from baton.rules.policy.rules.files import Layer
 from baton.rules.policy.rules.model import Case
 from tests.support.attacks import attacks

@@ -17,9 +17,9 @@ from baton.kernel.http.peer import PeerLooks
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
 from baton.people.users import Users
-from baton.records.pipeline.recorder import Decision, ModeInForce
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import Verdict
+from baton.shared.decided import Decision, ModeInForce
 from baton.spawn.graphs.store import owns
 
 ADA = Principal(user="ada", team="red")

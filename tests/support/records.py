@@ -11,7 +11,6 @@ from baton.events.log import Log
 from baton.events.writer import LogWriter
 from baton.kernel.base.driver import driver
 from baton.kernel.base.sql import driver_target
-from baton.kernel.base.trace import least_id
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.recorder import Recorder
@@ -19,6 +18,7 @@ from baton.records.pipeline.search import Filters
 from baton.records.pipeline.spool import Spool
 from baton.records.review.decision_counts import store as decision_counts_store
 from baton.rules.call.record import Record
+from baton.shared.record_ids import least_id
 
 _numbers = count()
 

@@ -6,17 +6,16 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from baton.decide.service import PreToolUse
-from baton.kernel.base.caller import Caller
-from baton.kernel.base.storable import project_name
 from baton.kernel.http.fields import LONGEST_TEXT, optional_text, required_text
 from baton.kernel.http.serving.hot_routes import Headers, Request, Response, decode_object, encode
 from baton.lib.bash.model import SOMEWHERE, Category, Shell
 from baton.machines.known_clients import read_tool_input
 from baton.machines.session_projects import ClientActivity
-from baton.people.callers import PROTOCOL
-from baton.records.pipeline.recorder import Decision, ModeInForce
 from baton.rules.call.call import ModelChoice, Step, ToolCall
 from baton.rules.call.verdict import RuleHit, Verdict
+from baton.shared.caller import PROTOCOL, Caller
+from baton.shared.decided import Decision, ModeInForce
+from baton.shared.storable import project_name
 
 # The answer of `/pre-tool-use`, in its users' terms: decision, reason, guidance, suggestion.
 

@@ -27,7 +27,6 @@ from baton.delegate.runners.permissions import JOB_PREFIX
 from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads import QuestionChanged
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.storable import storable
 from baton.kernel.changes import numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
@@ -40,6 +39,8 @@ from baton.people.users import reach, require
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import RuleHit, Verdict
 from baton.rules.policy.matching.rule import PolicySet
+from baton.shared.decided import refused_question
+from baton.shared.storable import storable
 
 KIND = "approvals"
 EXPIRES = "1h"
@@ -98,19 +99,21 @@ class Approvals:
             request = None
         if request is None:
             said = "No request could be made. Ask the person to run it outside the agent."
-            return _refused(verdict, call.client, said), ""
+            return refused_question(verdict, call.client, said), ""
         if request.state == "used":
             hits = tuple(RuleHit(hit.id, "lifted") if hit.effect == "ask" else hit for hit in verdict.hits)
             return msgspec.structs.replace(verdict, effect="abstain", reason="", suggestion="", hits=hits), ""
         if request.state == "denied":
             why = f": {request.answer_reason}" if request.answer_reason else ""
-            return _refused(verdict, call.client, f"`{request.decided_by}` denied it{why}. Do not try it again."), ""
+            return refused_question(
+                verdict, call.client, f"`{request.decided_by}` denied it{why}. Do not try it again."
+            ), ""
         whom = " or ".join(_WHOM.get(one, f"`{one}`") for one in approvers)
         said = (
             f"It waits for {whom}: `baton approve {request.id}`, or the console. Once it is approved, make exactly this"
             " call again; until then do other work, or stop."
         )
-        return _refused(verdict, call.client, said), f"wait {wait_s} {request.id}" if wait_s else ""
+        return refused_question(verdict, call.client, said), f"wait {wait_s} {request.id}" if wait_s else ""
 
     async def wait(self, principal: Principal, approval_id: str, seconds: float) -> bool:
         """Wait until a request is answered. Return False if nobody has answered in time, or the server stops.
@@ -258,12 +261,6 @@ def act_of(call: ToolCall, terms: list[str], *, is_shell: bool) -> str:
     given = {name: value for name, value in call.tool_input.items() if not (is_shell and name in _REWORDED)}
     bound = [call.tool_name, given, call.cwd, call.project, call.agent_id, terms]
     return blake2b(msgspec.json.encode(bound, order="sorted"), digest_size=16).hexdigest()
-
-
-def _refused(verdict: Verdict, client: str, what: str) -> Verdict:
-    ending = words_of(client).no_question or "The person decides."
-    text = verdict.reason.replace(ending, what) if ending in verdict.reason else f"{verdict.reason} {what}"
-    return msgspec.structs.replace(verdict, effect="deny" if can_ask(client) else verdict.effect, reason=text)
 
 
 # The API.

@@ -6,7 +6,6 @@ import msgspec
 
 from baton.decide.api import Judgement, judgement_fields, read_call
 from baton.decide.service import PreToolUse
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.http.fields import kind, optional_text
 from baton.kernel.http.serving.hot_routes import Request, Response, decode_object, encode
@@ -14,7 +13,6 @@ from baton.people.rate_limits import RateLimits
 from baton.people.users import Users, covers, require
 from baton.policies.in_force import UNLOCK, Policies, may_read
 from baton.policies.layers import Where, place, set_of
-from baton.records.pipeline.recorder import ModeInForce
 from baton.records.replay.service import Replay
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import Facts, Level, Verdict
@@ -22,6 +20,8 @@ from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.explain import RuleTrace, explain
 from baton.rules.policy.load import PolicySet
 from baton.rules.policy.rules.model import CaseRole
+from baton.shared.caller import Caller
+from baton.shared.decided import ModeInForce
 
 ROLES = get_args(CaseRole)
 """The roles that rules may ask about."""

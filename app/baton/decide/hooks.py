@@ -14,17 +14,16 @@ from baton.context.patterns.injection import PatternInjection
 from baton.decide.approvals import Approvals
 from baton.decide.prompt_texts import MOST_LINES, wanted
 from baton.decide.service import PreToolUse
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.users import reach
-from baton.records.pipeline.recorder import Decision
 from baton.route.pipeline.pipeline import Routing
 from baton.route.prompt import Prompt
-from baton.rules.call.verdict import Verdict
 from baton.sessions.history import LateAdvice, Outcomes
-from baton.sessions.service import Sessions, SessionStart, as_call
+from baton.sessions.service import Sessions, SessionStart
 from baton.sessions.subagent_brackets import SubagentBrackets
+from baton.shared.caller import Caller, as_call
+from baton.shared.decided import Decision, answer_of
 
 # The team's patterns for a starting session, besides the directives of the mode.
 
@@ -314,16 +313,3 @@ def _with_notice(outcome: HookOutcome, notice: str) -> HookOutcome:
         outcome.answer, system_message=" ".join(filter(None, (outcome.answer.system_message, notice)))
     )
     return msgspec.structs.replace(outcome, answer=answer)
-
-
-def answer_of(verdict: Verdict) -> HookAnswer:
-    """Return a verdict as a hook's answer. An allow becomes no opinion: it must not skip the client's own prompt."""
-    softened = any(hit.effect == "guidance" for hit in verdict.hits)
-    context = "\n".join(filter(None, (verdict.guidance, verdict.suggestion))) if softened else ""
-    return HookAnswer(
-        effect=verdict.effect if verdict.effect in ("deny", "ask") else "none",
-        reason=verdict.reason,
-        updated_input=verdict.updated_input,
-        context=context,
-        system_message=verdict.notice,
-    )

@@ -16,7 +16,6 @@ from baton.decide.api import decision_headers, header_text
 from baton.decide.hooks import HookOutcome, Hooks
 from baton.decide.prompt_texts import MOST_BYTES, MOST_LINES, lines_of, read_about
 from baton.decide.strangers import Strangers
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BadJSON, BatonError, Forbidden, InternalError, Unauthenticated, UnknownClient
 from baton.kernel.http.serving.hot_routes import (
     Headers,
@@ -30,9 +29,10 @@ from baton.kernel.http.serving.hot_routes import (
 from baton.machines.client_processes import SHIM, ClientProcesses
 from baton.machines.known_clients import known_client, read_event
 from baton.machines.session_projects import ClientActivity
-from baton.people.callers import PROTOCOL, CallerReader
+from baton.people.callers import CallerReader
 from baton.records.analytics.hook_failures import HookFailures
 from baton.records.pipeline.recorder import Counters
+from baton.shared.caller import PROTOCOL, Caller
 
 MAX_BODY = 32 << 20
 """Bytes of an event."""

@@ -16,7 +16,6 @@ from uuid_utils import uuid7
 from baton.decide.approvals import Approvals
 from baton.kernel.base import logs, trace
 from baton.kernel.base.call_rate import UNLIMITED, CallRate
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.pause import pause
 from baton.kernel.base.settings import Settings
 from baton.kernel.redis.client import RedisUnavailable
@@ -24,17 +23,18 @@ from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.policies.in_force import InForce, Policies
-from baton.records.pipeline.recorder import Counters, DecidedCall, Decision, ModeInForce, Recorder, is_refused
+from baton.records.pipeline.recorder import Counters, Recorder
 from baton.rules.agents.rosters import agent_name
 from baton.rules.call.call import OwnAgent, ToolCall
 from baton.rules.call.modes import Freeze, Mode
 from baton.rules.call.verdict import Facts, Level, RuleHit, Verdict
 from baton.rules.policy.evaluate import evaluate
-from baton.rules.policy.matching import wording
 from baton.sessions.exceptions.service import Exceptions
 from baton.sessions.history import History, Outcomes, Prior, name_of_call
 from baton.sessions.service import Sessions
 from baton.shared import packaged
+from baton.shared.caller import Caller
+from baton.shared.decided import DecidedCall, Decision, ModeInForce, is_refused, started_agent, with_id
 from baton.shared.person_socket import person_socket
 
 # The installed paths: this server's own, and a caller's as reported by its shim. Both only add to the paths in
@@ -399,7 +399,7 @@ class PreToolUse:
             )
         return Decision(
             id=case.decision_id,
-            verdict=_with_id(verdict, case.decision_id),
+            verdict=with_id(verdict, case.decision_id),
             mode=ModeInForce(enabled=mode.enabled, level=mode.level, scope=mode.scope),
             revision=case.in_force.policies.revision,
             degraded=case.degraded + case.in_force.degraded + verdict.errors,
@@ -411,7 +411,7 @@ class PreToolUse:
 
     def _record(self, case: CallCase, decision: Decision) -> None:
         """Step 5: count the decision and queue its record. The answer is kept for retries."""
-        started = _started_agent(case, decision.verdict)
+        started = started_agent(case.in_force.policies, case.call, decision.verdict)
         # A rate-limited call gets no cached answer: its retry is decided.
         if case.can_be_retried and decision.verdict.rule != RATE_RULE:
             self._answers.keep(case.key, case.call, decision)
@@ -446,19 +446,6 @@ class PreToolUse:
         call = case.call
         prompt = call.tool_input.get("prompt") if call.tool_name in case.in_force.policies.config.agent_tools else ""
         return prompt if isinstance(prompt, str) else ""
-
-
-def _with_id(verdict: Verdict, decision_id: str) -> Verdict:
-    """Return a refusal with the id that a request for an exception names."""
-    if wording.DECISION_ID not in verdict.reason:
-        return verdict
-    return msgspec.structs.replace(verdict, reason=verdict.reason.replace(wording.DECISION_ID, decision_id))
-
-
-def _started_agent(case: CallCase, verdict: Verdict) -> str:
-    if case.call.tool_name not in case.in_force.policies.agent_tools:
-        return ""
-    return agent_name(verdict.updated_input or case.call.tool_input, case.call.client) or ""
 
 
 def _facts(case: CallCase, level: Level, freeze: Freeze | None, lifted: frozenset[str], installed: str) -> Facts:

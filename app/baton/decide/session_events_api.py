@@ -9,15 +9,15 @@ from msgspec import UNSET, UnsetType
 from baton.clients.event import EventName, HookEvent
 from baton.context.compliance.service import Compliance
 from baton.decide.hooks import StartPatterns
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Invalid
-from baton.kernel.base.storable import project_name
 from baton.kernel.http.fields import optional_count, optional_text, required_text
 from baton.kernel.http.serving.hot_routes import Request, Response, decode_object, encode
 from baton.machines.known_clients import read_tool_input
 from baton.rules.call.modes import Mode
 from baton.sessions.history import Outcomes
-from baton.sessions.service import Sessions, as_call
+from baton.sessions.service import Sessions
+from baton.shared.caller import Caller, as_call
+from baton.shared.storable import project_name
 
 SOURCES = ["startup", "resume", "clear", "compact", "fork"]
 

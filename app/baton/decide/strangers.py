@@ -11,9 +11,7 @@ import msgspec
 
 from baton.clients.event import Client, HookAnswer, HookEvent
 from baton.clients.registry import can_block
-from baton.decide.hooks import answer_of
 from baton.decide.service import Installation
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError, RateLimited
 from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
@@ -21,7 +19,8 @@ from baton.people.rate_limits import RateLimits
 from baton.policies.in_force import Policies
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
-from baton.sessions.service import as_call
+from baton.shared.caller import Caller, as_call
+from baton.shared.decided import answer_of
 
 _MOST_TOLD = 4_096
 """Sessions of which is remembered that their person was told."""

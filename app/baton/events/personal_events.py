@@ -7,7 +7,7 @@ from baton.events.cloud_event import enveloped
 from baton.events.emitting.from_records import event_of, topic_of
 from baton.events.log import START, Log, LogEntry
 from baton.events.topics import BY_NAME
-from baton.kernel.base.storable import storable
+from baton.shared.storable import storable
 
 
 class PersonalEvents:

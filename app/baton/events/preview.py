@@ -1,8 +1,8 @@
 """The preview of a prompt, visible to the whole team: secrets are masked first, then it is cut."""
 
 from baton.events.payloads import LONGEST_PREVIEW
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import WINDOW, cut_at_word, mask
+from baton.shared.storable import storable
 
 _ELLIPSIS = "..."
 

@@ -15,10 +15,10 @@ from baton.events.log import BATCH, START, Emission, Place, place_text
 from baton.events.topics import BY_NAME, TOPICS, Topic
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.pause import pause
-from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.users import Reach, require
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 MOST_PAGES = 20
 """Pages of the log that one request reads: events of a rare topic may be far apart."""

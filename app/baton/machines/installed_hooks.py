@@ -12,7 +12,6 @@ from fastapi import APIRouter, Depends, Path
 from sqlalchemy import delete, select
 
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, insert_into, row_of, table_of
-from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import Shown
 from baton.machines.known_clients import known_client
@@ -20,6 +19,7 @@ from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 from baton.people.users import Users, require
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 
 class HooksInstalled(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,10 +9,10 @@ from collections import OrderedDict
 
 import msgspec
 
-from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, digest, place_key, session_tag
 from baton.machines.inventory import Inventory, read
 from baton.rules.call.call import OwnAgent, Principal
+from baton.shared.storable import storable
 
 KEPT_S = 30 * 86_400  # expiry of an unused inventory, in seconds
 MOST = 200  # maximum number of a user's inventories and projects. Beyond it, all of them are sent again.

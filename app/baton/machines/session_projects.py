@@ -15,11 +15,11 @@ import msgspec
 from sqlalchemy import select
 
 from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into, row_of, table_of
-from baton.kernel.base.storable import project_name, storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script, place_key, session_tag
 from baton.people.users import Users
 from baton.rules.call.call import Principal, SessionModels, ToolCall
 from baton.rules.call.kept import LONGEST_ID
+from baton.shared.storable import project_name, storable
 
 REMEMBERED = 20_000  # maximum number of sessions with a cached project per process. Redis knows all.
 

@@ -5,7 +5,6 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT
 from baton.kernel.http.paging import Cursor, IfMatch, Limit, Text, after, etag, page
@@ -19,6 +18,7 @@ from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import Users
 from baton.rules.call.modes import Freeze, FreezeScope, ModeSetting, Scope
+from baton.shared.caller import Caller
 
 router = APIRouter(tags=["mode"])
 ModeListOf = Annotated[ModeList, Depends(of(ModeList))]

@@ -9,14 +9,14 @@ import msgspec
 from sqlalchemy import Table, delete, false, select
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, PersonRequired
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
 from baton.kernel.changes.announce import Changes
 from baton.modes.request import ModeTarget
 from baton.people.users import ASK_A_PERSON, Users, covers, require
 from baton.rules.call.call import Principal
-from baton.rules.call.modes import Freeze
+from baton.rules.call.modes import Freeze, strictest
+from baton.shared.caller import Caller
 
 KIND = "freezes"
 Key = tuple[str, str, str]
@@ -76,14 +76,16 @@ class Freezes:
         """Return the freeze of a call, the strictest of several; None for none."""
         if not self._known:
             return None
+        return strictest(self._known.values(), principal, project, session_id, self._now())
+
+    def concerning(self, principal: Principal) -> list[Freeze]:
+        """List the freezes that may hold for a user, in any project and session."""
         now = self._now()
-        found = None
-        for one in self._known.values():
-            if (one.expires_at is None or one.expires_at > now) and one.holds_for(principal, project, session_id):
-                if not one.read_only:
-                    return one
-                found = one
-        return found
+        return [
+            one
+            for one in self._known.values()
+            if (one.expires_at is None or one.expires_at > now) and one.holds_for(principal, one.id, one.id)
+        ]
 
     def visible(self, principal: Principal) -> list[Freeze]:
         """List the freezes in force visible to a principal, by scope and name. Raise Forbidden."""

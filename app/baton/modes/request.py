@@ -2,13 +2,13 @@
 
 import msgspec
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PersonRequired
-from baton.kernel.base.storable import project_name
 from baton.people.users import ASK_A_PERSON, Reach, Users, covers, require
 from baton.people.users import reach as permitted
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import Scope
+from baton.shared.caller import Caller
+from baton.shared.storable import project_name
 
 _WIDTH: dict[Reach, int] = {"own": 0, "team": 1, "organisation": 2}
 _NEEDED: dict[Scope, int] = {"session": 0, "user_project": 0, "user": 0, "project": 1, "team": 1, "organisation": 2}

@@ -9,10 +9,8 @@ import msgspec
 
 from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads import ModeChanged
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import PersonRequired, StoreUnavailable
 from baton.kernel.base.sql import Database
-from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import SqlChange
 from baton.kernel.http.paging import check_if_match
@@ -22,6 +20,8 @@ from baton.modes.store import Key
 from baton.people.users import ASK_A_PERSON
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
+from baton.shared.caller import Caller
+from baton.shared.storable import storable
 
 # An agent may not change the mode to allow more than before.
 

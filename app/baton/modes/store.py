@@ -10,8 +10,8 @@ from sqlalchemy import Index, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import LARGEST_BATCH, Database, insert_into, row_of, table_of
-from baton.kernel.base.storable import storable
 from baton.rules.call.modes import ModeSetting
+from baton.shared.storable import storable
 
 Key = tuple[str, str, str]
 

@@ -20,7 +20,6 @@ from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
 from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import Invalid
 from baton.kernel.base.sql import Database, StoreErrors
-from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT, PeriodQuery, Shown
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, csv_response
@@ -31,6 +30,7 @@ from baton.records.columns.hours import start_of_hour
 from baton.records.columns.piece import Condition, Piece, grouped, in_scope, is_equal, met
 from baton.records.columns.reading import Period, read
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 # The cost of agents: the calls starting them, and jobs, priced and summed by group.
 

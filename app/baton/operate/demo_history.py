@@ -12,7 +12,6 @@ from random import Random
 import msgspec
 
 from baton.kernel.base.sql import Database
-from baton.kernel.base.trace import id_at
 from baton.kernel.changes import audit_store
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.rows import LARGEST_BATCH
@@ -21,6 +20,7 @@ from baton.route.feedback import store as feedback_store
 from baton.route.feedback.store import Feedback
 from baton.rules.call.call import Principal
 from baton.rules.call.record import Record
+from baton.shared.record_ids import id_at
 
 DEMO = "demo-"
 """Prefix of the names of a demonstration's people and sessions."""

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from baton.delegate.core.job import Runner
 from baton.delegate.runners.api import ShownRunner
 from baton.delegate.runners.service import Runners
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import Shown
@@ -22,7 +21,7 @@ from baton.machines.session_projects import ClientActivity, LastContact, silent
 from baton.modes.freezes import Freezes
 from baton.operate.health import Dependency, Health, UpDown
 from baton.operate.metrics import Metrics
-from baton.people.callers import PROTOCOL, CallerOf
+from baton.people.callers import CallerOf
 from baton.people.directory import Token
 from baton.people.tokens import Tokens
 from baton.people.users import reach
@@ -34,6 +33,7 @@ from baton.route.llm.breakers import BreakerModel, Breakers
 from baton.route.llm.health import ModelStatus
 from baton.route.pipeline.models import Models
 from baton.route.rosters.indexes import Indexes, WordTableState
+from baton.shared.caller import PROTOCOL, Caller
 
 router = APIRouter(tags=["health"])
 BreakersOf = Annotated[Breakers, Depends(of(Breakers))]

@@ -17,8 +17,6 @@ from baton.delegate.core.retention import purge_jobs
 from baton.kernel.base.driver import Dialect
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import LARGEST_BATCH, Database, StoreErrors
-from baton.kernel.base.storable import storable
-from baton.kernel.base.trace import least_id
 from baton.kernel.changes import write
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.audit_store import AUDIT
@@ -43,6 +41,8 @@ from baton.records.tables import DECISIONS, DecisionTotalRow
 from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.rules.call.call import Principal
 from baton.sessions.exceptions.service import EXCEPTIONS
+from baton.shared.record_ids import least_id
+from baton.shared.storable import storable
 from baton.spawn.graphs.store import purge_graphs
 
 # Retention of decisions, wrong blocks, audit entries and jobs, and the removal of older rows. Feedback on a route is

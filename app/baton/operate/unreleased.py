@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from baton.kernel.base.storable import canonical
 from baton.sessions.exceptions.service import EXCEPTIONS
+from baton.shared.storable import canonical
 
 BEFORE_ALIASES = "0030"
 REVISIONS = frozenset({BEFORE_ALIASES, "0031"})

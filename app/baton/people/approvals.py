@@ -10,11 +10,11 @@ from sqlmodel import SQLModel
 
 from baton.kernel.base.errors import Conflict, Forbidden, NotFound
 from baton.kernel.base.sql import columns_of, row_of
-from baton.kernel.base.storable import storable, storable_json
 from baton.kernel.changes import audit_store
 from baton.lib.text.masking import mask_json
 from baton.people.users import covers, require
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable, storable_json
 
 _LONGEST_ACT = 4_000
 """Characters of an act that a request shows."""

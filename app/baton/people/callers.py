@@ -4,7 +4,6 @@ A token sets user, team and role. Without one, on loopback, user and team come f
 the credential of hooks and agents, unless it came from a person's terminal (`kernel/http/peer.py`).
 """
 
-import re
 from collections.abc import Callable
 from typing import Annotated, Literal, cast, get_args
 
@@ -12,25 +11,18 @@ import anyio
 import msgspec
 from fastapi import Depends, Request
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.settings import Settings
-from baton.kernel.base.storable import generation, project_name
 from baton.kernel.http.features import Lifecycle, of
 from baton.kernel.http.peer import PERSON, PROVEN
 from baton.kernel.http.serving.hot_routes import ARRIVED
 from baton.people.tokens import Tokens
 from baton.people.users import Named, Users, require
-from baton.rules.call.call import MODELS, Principal, SessionModels
-from baton.rules.call.places.places import normal
+from baton.rules.call.call import Principal
+from baton.shared.caller import LONGEST_HEADER, Caller, caller_of, header, on_failure_of
+from baton.shared.storable import generation, project_name
 
-LONGEST_HEADER = 1024  # maximum bytes read of a header's value
-MOST_WORKTREES = 100  # maximum number of worktrees per repository
 REMEMBERED = 1_024  # number of header sets cached per process: a client sends the same ones with every call
-PROTOCOL = "1"  # the version of the headers between shim and server
-
-_PROVIDERS: tuple[Literal["cloud", "gateway"], ...] = ("cloud", "gateway")
-_TRUE = {"1", "true", "yes", "on"}
 _HEADERS = (
     b"baton-user",
     b"baton-team",
@@ -53,19 +45,7 @@ _HEADERS = (
     b"baton-ignored",
     PERSON,
 )  # the headers of a caller, except for the token
-_AI_AGENT = re.compile(r"[a-z-]{1,40}_(\d{1,6}(?:-\d{1,6}){0,3})(?:_|$)", re.ASCII)
 _HeaderValues = tuple[bytes | None, ...]
-
-
-def header(headers: dict[bytes, bytes], name: bytes) -> str:
-    """Read a header as UTF-8 without control characters; "" if absent."""
-    raw = headers.get(name)
-    return _text(raw[:LONGEST_HEADER]) if raw else ""
-
-
-def _text(raw: bytes) -> str:
-    text = raw.decode("utf-8", "replace").strip()
-    return text if text.isprintable() else "".join(c for c in text if c.isprintable())
 
 
 class CallerReader:
@@ -120,32 +100,11 @@ class CallerReader:
         )
 
     def _read(self, principal: Principal | None, headers: dict[bytes, bytes]) -> Caller:
-        count = header(headers, b"baton-work-items")
-        return Caller(
-            principal=principal or self._trusted(headers),
-            project=project_name(header(headers, b"baton-project")),
-            root=header(headers, b"baton-root"),
-            work_items=int(count) if count.isascii() and count.isdigit() else None,
-            disabled=header(headers, b"baton-disabled").lower() in _TRUE,
-            mode_off=header(headers, b"baton-orchestrator-disabled").lower() in _TRUE,
-            on_failure=self.on_failure(headers),
-            debug=header(headers, b"baton-debug").lower() in _TRUE,
-            protocol=header(headers, b"baton-protocol"),
-            accepts_rewrites=_names(header(headers, b"baton-accept-rewrites")),
-            installed=tuple(filter(None, header(headers, b"baton-installed").split(":"))),
-            worktrees=_worktrees(_text(headers.get(b"baton-worktrees", b""))),
-            models=_models(header(headers, b"baton-models")),
-            digests=header(headers, b"baton-digests"),
-            manifest=header(headers, b"baton-manifest"),
-            machine=header(headers, b"baton-machine"),
-            client_version=_version(header(headers, b"baton-client")),
-            ignored=tuple(filter(str.isidentifier, header(headers, b"baton-ignored").split())),
-        )
+        return caller_of(principal or self._trusted(headers), headers, self._on_failure, project_name)
 
     def on_failure(self, headers: dict[bytes, bytes]) -> Literal["allow", "block"]:
         """Return the client's chosen answer if no decision is possible."""
-        failure = header(headers, b"baton-on-failure")
-        return "block" if failure == "block" else "allow" if failure == "allow" else self._on_failure
+        return on_failure_of(headers, self._on_failure)
 
     def _trusted(self, headers: dict[bytes, bytes]) -> Principal:
         """Trust the headers. Without `Baton-User` it is the machine's own user, who sees everything.
@@ -160,26 +119,6 @@ class CallerReader:
             role="developer" if user else "admin",
             agent=headers.get(PERSON) != PROVEN,
         )
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name for one in text.split(",") if (name := one.strip()))
-
-
-def _worktrees(text: str) -> tuple[str, ...]:
-    """Parse a repository's worktrees: paths of their `.git`, separated by `|`."""
-    found = [normal(one) for one in text.split("|")] if text else []
-    trees = (one.removesuffix("/.git") for one in found if one.startswith("/") and one.endswith("/.git"))
-    return tuple(dict.fromkeys(filter(None, trees)))[:MOST_WORKTREES]
-
-
-def _models(text: str) -> SessionModels:
-    """Parse a client's models: aliases, `cloud` or `gateway`, `headless`, and `model=…`, separated by blanks."""
-    words, _, model = text.partition("model=")
-    said = words.split()
-    provider: Literal["", "cloud", "gateway"] = next((one for one in _PROVIDERS if one in said), "")
-    mapped = tuple(one for one in said if one in MODELS)
-    return SessionModels(model=model, mapped=mapped, provider=provider, headless="headless" in said)
 
 
 def _bearer(headers: dict[bytes, bytes]) -> str:
@@ -213,12 +152,6 @@ CallerOf = Annotated[Caller, Depends(_caller)]
 UsersOf = Annotated[Users, Depends(of(Users))]
 ArrivedAt = Annotated[float | None, Depends(_arrived)]  # the request's arrival time, by the loop's clock in seconds
 AUTHENTICATED = Depends(_caller)  # for routes open to every valid token
-
-
-def _version(agent: str) -> str:
-    """Return the version in a client's AI_AGENT (`claude-code_2-1-329_harness`), or ""."""
-    found = _AI_AGENT.match(agent)
-    return found[1].replace("-", ".") if found else ""
 
 
 # The caller of a stream: its token is checked again, since it may be revoked or change its role.

@@ -5,7 +5,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.base.storable import canonical
 from baton.kernel.http.fields import PROJECT, Shown
 from baton.kernel.http.paging import IfMatch, etag
 from baton.people.callers import CallerOf, UsersOf
@@ -13,6 +12,7 @@ from baton.people.directory import Alias, Project, Team
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require, version_of
 from baton.people.users_api import Name
+from baton.shared.storable import canonical
 
 router = APIRouter(tags=["users"])
 

@@ -9,17 +9,17 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from sqlalchemy import Select, Table
 
-from baton.kernel.base import storable as project_names
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PersonRequired, Unauthenticated
 from baton.kernel.base.sql import Database
-from baton.kernel.base.storable import canonical, storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import SqlChange
 from baton.kernel.http.paging import check_if_match
 from baton.people.directory import Alias, Directory, Project, Team, User
 from baton.people.stores import users as store
 from baton.rules.call.call import Principal
+from baton.shared import storable as project_names
+from baton.shared.caller import Caller
+from baton.shared.storable import canonical, storable
 
 # The table of permissions and their reach.
 

@@ -20,7 +20,7 @@ from baton.policies.stores import layers as layers_store
 from baton.policies.stores import revisions as revisions_store
 from baton.policies.stores import unlocks as unlocks_store
 from baton.rules.call.call import Principal
-from baton.rules.policy.load import Fault, PolicyProblems, PolicySet, extend, load, unlocked
+from baton.rules.policy.load import Fault, PolicyProblems, PolicySet, fitting, load
 from baton.rules.policy.matching.wording import place_of
 from baton.rules.policy.replay import loosened
 from baton.rules.policy.rules.files import Layer, Tier, Unlock, shown
@@ -127,26 +127,6 @@ class Combinations:
         self._sets[keys] = built
         if len(self._sets) > KEPT:
             self._sets.pop(next(iter(self._sets)))
-
-
-def fitting(base: PolicySet, layers: Sequence[Layer], unlocks: Sequence[Unlock]) -> tuple[PolicySet, tuple[Fault, ...]]:
-    """Extend a set by the valid files of layers. Return it, and the problems of the first invalid layer."""
-    try:
-        return extend(base, layers, unlocks), ()
-    except PolicyProblems as refused:
-        problems = tuple(refused.problems)
-    policies = unlocked(base, unlocks)
-    for layer in layers:
-        rest = layer
-        while rest.files:
-            try:
-                policies = extend(policies, [rest], unlocks)
-                break
-            except PolicyProblems as refused:
-                wrong = {problem.file for problem in refused.problems}
-                files = {path: text for path, text in rest.files.items() if rest.source(path) not in wrong}
-                rest = msgspec.structs.replace(rest, files=files if len(files) < len(rest.files) else {})
-    return policies, problems
 
 
 # Read and write access to policy layers. Write access also permits lifting their rules for a session.

@@ -10,7 +10,6 @@ import msgspec
 
 from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused
 from baton.kernel.base.sql import Database, StoreErrors
-from baton.kernel.base.storable import project_name, storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import SqlChange
 from baton.kernel.http.paging import check_if_match, etag
@@ -20,14 +19,12 @@ from baton.policies.layer_versions import LayerVersion, StoredLayer
 from baton.policies.stores import layers as layers_store
 from baton.rules.call.call import Principal
 from baton.rules.policy.drafts import UNWRITTEN
-from baton.rules.policy.load import Fault, LayerTrial, PolicyProblems, PolicySet, extend, load, try_layer
-from baton.rules.policy.matching.wording import place_of
+from baton.rules.policy.load import Fault, LayerTrial, PolicyProblems, PolicySet, extend, layers_of, load, try_layer
 from baton.rules.policy.replay import RuleChange, compare
 from baton.rules.policy.rules.files import (
     ALL_UNLOCKED,
     CONFIG,
     TIERS,
-    Layer,
     Tier,
     Unlock,
     packs_of,
@@ -36,6 +33,7 @@ from baton.rules.policy.rules.files import (
     with_pack,
 )
 from baton.rules.policy.rules.model import Switch
+from baton.shared.storable import project_name, storable
 
 T = TypeVar("T")
 _WIDEST = {"organisation": "organisation", "team": "team"}
@@ -369,13 +367,3 @@ async def set_of(texts: Mapping[str, str]) -> PolicySet:
         return await asyncio.to_thread(load, layers_of(texts), ALL_UNLOCKED)
     except PolicyProblems as refused:
         raise refusal(refused.problems) from None
-
-
-def layers_of(texts: Mapping[str, str]) -> list[Layer]:
-    """Return a revision's layers from its files by source."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for source, text in texts.items():
-        found.setdefault(place_of(source), {})[source.rpartition(":")[2]] = text
-    return [
-        msgspec.convert({"tier": tier, "name": name, "files": files}, Layer) for (tier, name), files in found.items()
-    ]

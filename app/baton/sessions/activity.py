@@ -13,11 +13,11 @@ from baton.delegate.core.job import ENDED_STATES
 from baton.delegate.core.stores.tables import JOBS
 from baton.delegate.jobs.costs import Price, price_of_call
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
-from baton.kernel.base.storable import storable
-from baton.kernel.base.trace import moment_of
 from baton.people.users import RowScope
 from baton.records.tables import DECISIONS
 from baton.rules.call.kept import LONGEST_ID
+from baton.shared.record_ids import moment_of
+from baton.shared.storable import storable
 
 LIVE = timedelta(minutes=10)
 """A session counts as live for so long after its last call."""

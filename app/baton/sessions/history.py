@@ -12,11 +12,9 @@ import msgspec
 from baton.clients.event import HookEvent
 from baton.clients.registry import can_ask, words_of
 from baton.kernel.base.call_rate import UNLIMITED, CallRate, rate_key
-from baton.kernel.base.caller import Caller
-from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script, digest, place_key, session_tag
 from baton.machines.session_projects import SessionProject
-from baton.records.pipeline.recorder import Counters, Recorder, is_refused
+from baton.records.pipeline.recorder import Counters, Recorder
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.edited_files import edited_paths
 from baton.rules.call.outcome import (
@@ -32,6 +30,9 @@ from baton.rules.call.outcome import (
 )
 from baton.rules.call.verdict import Verdict
 from baton.sessions.session_events import SessionEvents
+from baton.shared.caller import Caller
+from baton.shared.decided import is_refused
+from baton.shared.storable import storable
 
 NAMES_KEPT = 50
 """Tool names kept per session and agent."""

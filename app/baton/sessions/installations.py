@@ -7,10 +7,10 @@ machine's last checksums, out of the agent's reach.
 import logging
 
 from baton.clients.event import HookEvent
-from baton.kernel.base.caller import Caller
-from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, digest
 from baton.records.pipeline.recorder import Counters
+from baton.shared.caller import Caller
+from baton.shared.storable import storable
 
 KEPT_S = 180 * 86_400
 """How long the checksums of a machine that is not heard of are kept, in seconds."""

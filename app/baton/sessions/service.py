@@ -7,8 +7,6 @@ from time import monotonic
 import msgspec
 
 from baton.clients.event import HookEvent
-from baton.kernel.base.caller import Caller
-from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import RedisUnavailable
 from baton.machines.inventories import DEGRADED, Inventories
 from baton.machines.inventory import Inventory
@@ -25,6 +23,8 @@ from baton.rules.call.modes import Mode
 from baton.sessions.history import History, Prior
 from baton.sessions.installations import Installations
 from baton.sessions.session_events import SessionEvents
+from baton.shared.caller import Caller, as_call
+from baton.shared.storable import storable
 
 MODE_BUDGET_S = 1.0
 """Longest that a starting session waits for the database to switch the mode, in seconds."""
@@ -314,24 +314,6 @@ def _ignored(names: tuple[str, ...]) -> str:
     return (
         f"Baton's hooks ignore {listed}: the client was not started with it, so a file of this project may set it (such as"
         " .claude/settings.json or .env). What you want goes into your shell or `~/.config/baton/config`."
-    )
-
-
-def as_call(caller: Caller, event: HookEvent) -> ToolCall:
-    """Build the tool call of a hook event."""
-    return ToolCall(
-        client=event.client,
-        session_id=event.session_id,
-        tool_name=event.tool_name,
-        tool_input=event.tool_input,
-        tool_use_id=event.tool_use_id,
-        agent_id=event.agent_id,
-        agent_type=event.agent_type,
-        cwd=event.cwd,
-        project=caller.project,
-        project_root=caller.root,
-        worktrees=caller.worktrees,
-        permission_mode=event.permission_mode,
     )
 
 

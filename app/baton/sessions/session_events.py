@@ -12,12 +12,12 @@ from baton.clients.event import HookEvent
 from baton.events import payloads
 from baton.events.emitting.emission import Emitter, call_id, natural_id, session_entity
 from baton.events.preview import preview
-from baton.kernel.base.caller import Caller
-from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, session_tag
 from baton.lib.router.local_answers import classify
 from baton.lib.router.prompts import workflow_kind
 from baton.lib.text.masking import mask
+from baton.shared.caller import Caller
+from baton.shared.storable import storable
 
 KEPT_S = 7 * 86_400
 """How long the counts of a silent session are kept, in seconds."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from baton.clients.event import AgentSign, HookEvent
-from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script, session_tag
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 SAME_TURN_MS = 200
 """How far apart two calls of one turn of the main agent may be, in milliseconds by the client's clock.

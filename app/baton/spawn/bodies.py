@@ -7,9 +7,9 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.arguments import JobArgumentsBody, MaybeModel, arguments_of
-from baton.kernel.base.caller import Caller
 from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, MaybeText, Shown, Text
 from baton.rules.agents.judge import Spawn
+from baton.shared.caller import Caller
 from baton.spawn.service import SpawnRequest, SpawnResult
 
 LongText = Annotated[str, Field(max_length=10_000)]

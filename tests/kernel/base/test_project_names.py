@@ -2,8 +2,8 @@
 
 import pytest
 
-from baton.kernel.base import storable
-from baton.kernel.base.storable import canonical, project_name
+from baton.shared import storable
+from baton.shared.storable import canonical, project_name
 
 SHOP = "github.com/acme/shop"
 SPELLINGS = {

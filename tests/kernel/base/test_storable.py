@@ -1,6 +1,6 @@
 import pytest
 
-from baton.kernel.base.storable import storable, storable_json
+from baton.shared.storable import storable, storable_json
 
 
 @pytest.mark.parametrize(("given", "kept"), [("plain", "plain"), ("a\0b", "a\ufffdb"), ("é\ud800", "é?"), ("", "")])

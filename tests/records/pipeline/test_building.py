@@ -3,18 +3,12 @@
 import pytest
 
 from baton.clients.event import HookEvent
-from baton.kernel.base.caller import Caller
-from baton.records.pipeline.recorder import (
-    DecidedCall,
-    Decision,
-    ModeInForce,
-    RouteOutcome,
-    decision_record,
-    event_record,
-)
+from baton.records.pipeline.recorder import RouteOutcome, event_record
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.modes import Mode
 from baton.rules.call.verdict import Verdict
+from baton.shared.caller import Caller
+from baton.shared.decided import DecidedCall, Decision, ModeInForce, decision_record
 
 ANN = Caller(principal=Principal(user="ann", team="web"))
 PROMPT = HookEvent(client="codex", name="UserPromptSubmit", native_name="UserPromptSubmit", session_id="s", prompt="hi")

@@ -2,16 +2,9 @@
 
 import pytest
 
-from baton.records.pipeline.recorder import (
-    BUCKETS_MS,
-    MOST_REFUSED,
-    MOST_RULES,
-    MOST_VERSIONS,
-    Counters,
-    Decision,
-    ModeInForce,
-)
+from baton.records.pipeline.recorder import BUCKETS_MS, MOST_REFUSED, MOST_RULES, MOST_VERSIONS, Counters
 from baton.rules.call.verdict import RuleHit, Verdict
+from baton.shared.decided import Decision, ModeInForce
 
 
 def decided(rule="a/deny", *, hits=(), elapsed_us=0, enabled=True, degraded=()):

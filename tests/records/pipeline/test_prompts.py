@@ -22,7 +22,6 @@ from baton.events.catalogue import TopicCatalogue
 from baton.events.emitting.emission import NO_EVENTS
 from baton.events.log import Log
 from baton.events.personal_events import PersonalEvents
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
 from baton.kernel.changes import audit_store
@@ -55,6 +54,7 @@ from baton.sessions.installations import Installations
 from baton.sessions.service import Sessions
 from baton.sessions.session_events import SessionEvents
 from baton.sessions.subagent_brackets import SubagentBrackets
+from baton.shared.caller import Caller
 from tests.support.records import id_at, record
 
 ADMIN = Principal(user="ada", role="admin")

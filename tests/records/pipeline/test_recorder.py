@@ -9,18 +9,19 @@ import pytest
 from uuid_utils import uuid7
 
 from baton.events.writer import BATCH, LogWriter
-from baton.kernel.base.caller import Caller
 from baton.kernel.redis.bundled import Valkey
 from baton.lib.text.masking import WINDOW
 from baton.people.users import RowScope
-from baton.records.pipeline import kept_texts
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.recorder import DecidedCall, Decision, ModeInForce, Recorder, masked, packed_record
+from baton.records.pipeline.recorder import Recorder
 from baton.records.pipeline.store import Filters
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.kept import LONGEST_PROJECT
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import RuleHit, Verdict
+from baton.shared import kept_texts
+from baton.shared.caller import Caller
+from baton.shared.decided import DecidedCall, Decision, ModeInForce, masked, packed_record
 from tests.support.records import record, stored, until
 
 pytestmark = pytest.mark.usefixtures("empty_valkey")

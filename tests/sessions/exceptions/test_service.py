@@ -12,11 +12,11 @@ from baton.people.directory import Project
 from baton.policies.layers import PolicyLayers, Where
 from baton.policies.unlocks import Unlocks
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.recorder import masked
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import Facts, RuleHit
 from baton.rules.policy.evaluate import evaluate
 from baton.sessions.exceptions import service
+from baton.shared.decided import masked
 from tests.support.databases import opened
 from tests.support.excepting import Process, record
 

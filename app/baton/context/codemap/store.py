@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into
-from baton.kernel.base.storable import storable
 from baton.rules.call.call import Principal
 from baton.shared.code_map import Outline
+from baton.shared.storable import storable
 
 BATCH = 500
 """Maximum paths in one condition of a query."""

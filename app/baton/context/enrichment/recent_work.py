@@ -15,10 +15,10 @@ from sqlalchemy import Row, select
 
 from baton.delegate.core.stores.tables import JOBS
 from baton.kernel.base.sql import Database
-from baton.kernel.base.storable import storable
 from baton.lib.text.quoting import one_line
 from baton.records.tables import DECISIONS
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 NEWEST = 2_000
 """Maximum records of the developer in the query, newest first, to bound its work."""

@@ -19,14 +19,14 @@ from baton.context.patterns.service import Patterns, owning_team
 from baton.context.patterns.store import KIND
 from baton.kernel.base.errors import Conflict, Invalid, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.storable import storable
-from baton.kernel.base.trace import least_id
 from baton.kernel.changes.announce import Changes
 from baton.lib.bash.read import read
 from baton.people.users import require
 from baton.policies.in_force import Policies
 from baton.records.tables import DECISIONS
 from baton.rules.call.call import Principal
+from baton.shared.record_ids import least_id
+from baton.shared.storable import storable
 
 # Repetitions in a team's sessions, from the table of decisions.
 

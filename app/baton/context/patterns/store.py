@@ -13,8 +13,8 @@ from sqlmodel import Field, SQLModel
 
 from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern, PatternFilter, Use
 from baton.kernel.base.sql import Database, UTCDateTime
-from baton.kernel.base.storable import storable
 from baton.kernel.changes.numbers import ChangeRow
+from baton.shared.storable import storable
 
 KIND = "patterns"
 """The kind of change that makes every server read changed patterns."""

@@ -16,8 +16,8 @@ from baton.delegate.core.protocol import CHUNKS, DEFAULT_MODE, DELEGATED, ORCHES
 from baton.delegate.core.stores import events as events_store
 from baton.delegate.core.stores import jobs
 from baton.events.payloads import QuestionChanged
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import StreamTail, mask_chunk, mask_json
+from baton.shared.storable import storable
 
 MODE_ENTERED = "mode.entered"
 MODE_LEFT = "mode.left"  # placeholders of mode updates until the session is locked. They are never stored.

@@ -14,7 +14,6 @@ from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, lite
 from baton.delegate.core.stores.tables import JOBS
 from baton.kernel.base.clock import start_of
 from baton.kernel.base.sql import Database, StoreErrors
-from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PeriodQuery, Shown
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, csv_response
@@ -22,6 +21,7 @@ from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.people.users import RowScope, row_scope
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 CostGrouping = Literal["tier", "provider", "user", "team", "day", "agent_type"]
 TIERS = ("CHEAP", "MEDIUM", "EXPENSIVE")

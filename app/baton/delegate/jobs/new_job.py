@@ -8,9 +8,9 @@ import msgspec
 from baton.delegate.core.job import CONTINUE, FRESH, Job, JobSpec, Runner
 from baton.delegate.core.waiting import served
 from baton.kernel.base.errors import Invalid
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import mask
 from baton.shared.providers import ACP_AGENTS, PROVIDERS, near_provider, provider_name
+from baton.shared.storable import storable
 
 LONGEST_PROMPT = 131_072  # maximum length of a prompt and of a system prompt, in characters
 LONGEST_TEXT = 1_024

@@ -14,15 +14,15 @@ from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.bodies import title_of
 from baton.delegate.runners.progress import JobProgress, is_current_lease
 from baton.delegate.runners.service import LeaseClaim
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import LeaseLost
 from baton.kernel.base.sql import StoreErrors
 from baton.lib.text.masking import mask_json
 from baton.people import approvals
 from baton.people.approvals import Approval
-from baton.records.pipeline.recorder import Decision
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.commands import judged_as
+from baton.shared.caller import Caller
+from baton.shared.decided import Decision
 
 Answer = Literal["allow", "deny", "pending"]
 CLIENT = "acp"  # the client name in decisions about delegated agents' calls

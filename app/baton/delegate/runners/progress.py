@@ -16,10 +16,10 @@ from baton.delegate.runners.agent_tokens import EXEMPT, ModeExemptions
 from baton.delegate.runners.service import LeaseClaim
 from baton.kernel.base.errors import Invalid, LeaseLost, NotFound
 from baton.kernel.base.sql import StoreErrors
-from baton.kernel.base.storable import storable_json
 from baton.people.tokens import digest_of
 from baton.people.users import require
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable_json
 
 KINDS = ("session.update", "agent.session", "workspace.diff")  # types of runners' events
 END_STATES = ("completed", "failed", "cancelled")  # a runner's end states of a job

@@ -26,9 +26,9 @@ from baton.events.log import Emission
 from baton.events.payloads import Payload
 from baton.events.topics import BY_PAYLOAD, Topic
 from baton.events.writer import LogWriter
-from baton.kernel.base.storable import storable, storable_json
 from baton.lib.text.masking import mask_json, suspicious
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable, storable_json
 
 _encode_json = msgspec.json.Encoder().encode
 _encode = msgspec.msgpack.Encoder().encode

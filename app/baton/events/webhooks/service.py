@@ -17,12 +17,12 @@ from baton.events.sinks.sinks import WEBHOOKS
 from baton.events.sinks.webhook import SECRET_PREFIX, Format, Webhook
 from baton.kernel.base.errors import Conflict, Invalid, NotFound
 from baton.kernel.base.sql import Database, row_of, table_of
-from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.people.users import require
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 # The table of registered webhooks, and its queries.
 

@@ -21,8 +21,8 @@ from sqlmodel import SQLModel
 from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget, said
 from baton.kernel.base.errors import StoreUnavailable, TooLongToFind
 from baton.kernel.base.settings import Settings
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import mask
+from baton.shared.storable import storable
 
 LARGEST_BATCH = 250  # maximum number of rows deleted per transaction. More would delay the storing of decisions.
 

@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.kernel.base.sql import Database, table_of
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import mask, mask_json
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from baton.kernel.base.errors import ForbiddenOrigin, Invalid
-from baton.kernel.base.storable import project_name
+from baton.shared.storable import project_name
 
 LONGEST_TEXT = 4_096  # maximum length of an id, a name or a path, in characters
 

@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.events.personal_events import PersonalEvents
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable, StoreErrors
-from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import RedisUnavailable
 from baton.machines.inventories import Inventories
@@ -22,6 +21,7 @@ from baton.policies.in_force import KIND as POLICIES
 from baton.rules.call.call import Principal
 from baton.sessions.exceptions.service import KIND as EXCEPTIONS
 from baton.sessions.history import History
+from baton.shared.storable import storable
 
 # Queries for all data about one user in the database, table by table.
 

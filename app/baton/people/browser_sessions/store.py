@@ -7,7 +7,7 @@ from sqlalchemy import Index, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import Database, table_of
-from baton.kernel.base.storable import storable
+from baton.shared.storable import storable
 
 
 class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from sqlalchemy import Index, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import LARGEST_BATCH, Database, table_of
-from baton.kernel.base.storable import storable
 from baton.people.directory import Token
+from baton.shared.storable import storable
 
 TOKENS = table_of("tokens", Token, Index("ix_tokens_organisation", "organisation", "id"))
 

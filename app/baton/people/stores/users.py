@@ -7,8 +7,8 @@ from sqlalchemy import Table, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import Database, insert_into, row_of, table_of
-from baton.kernel.base.storable import storable
 from baton.people.directory import Alias, Directory, Project, Team, User
+from baton.shared.storable import storable
 
 T = TypeVar("T", User, Team, Project, Alias)
 _KEYS = ("organisation", "name")

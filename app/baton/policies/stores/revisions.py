@@ -9,8 +9,8 @@ from sqlalchemy import JSON, Column, Table, select, update
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into
-from baton.kernel.base.storable import storable
 from baton.policies.layer_versions import Revision
+from baton.shared.storable import storable
 
 
 class PolicyRevisionRow(SQLModel, table=True):

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from baton.kernel.base.clock import bucket_name, start_of_bucket
 from baton.kernel.base.errors import Invalid
 from baton.kernel.base.sql import Database, StoreErrors
-from baton.kernel.base.storable import storable
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PeriodQuery, Shown
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, Text, csv_response
@@ -27,6 +26,7 @@ from baton.records.columns.piece import Piece, grouped, in_scope, is_equal, met
 from baton.records.columns.reading import Period, read
 from baton.records.columns.tables import width_us
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 
 # Count decisions by time, event and how long they took, from their columns.
 

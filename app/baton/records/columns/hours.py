@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from baton.kernel.base.driver import Dialect, Statements
-from baton.kernel.base.trace import least_id, moment_of
+from baton.shared.record_ids import least_id, moment_of
 
 HOUR_S = 3_600
 DAY_HOURS = 24

@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from baton.kernel.base.storable import storable
 from baton.people.users import RowScope
+from baton.shared.storable import storable
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.unsignedinteger[Any]]

@@ -10,11 +10,11 @@ import msgspec
 from sqlalchemy import ColumnElement, String, Table, and_, cast, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.trace import least_id, moment_of
 from baton.records.columns.hours import DAY_HOURS, hour_of, start_of_hour
 from baton.records.columns.piece import Piece
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS, rounded_us
 from baton.records.tables import DECISIONS
+from baton.shared.record_ids import least_id, moment_of
 
 NAMES = (
     "user", "team", "project", "session_id", "agent_id", "agent_type", "client", "event", "tool", "effect", "decision",

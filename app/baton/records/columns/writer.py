@@ -10,12 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, insert_into
-from baton.kernel.base.trace import least_id, moment_of
 from baton.records.columns.hours import DAY_HOURS, SETTLED_S, hour_of, start_of_hour
 from baton.records.columns.piece import Piece
 from baton.records.columns.reading import NAMES, kept_hours, of_rows
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
 from baton.records.tables import DECISIONS
+from baton.shared.record_ids import least_id, moment_of
 
 LONGEST_S = 45.0
 """How long one run may take, in seconds: its leadership must not expire during it."""

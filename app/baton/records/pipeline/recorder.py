@@ -6,7 +6,6 @@ import logging
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
@@ -14,35 +13,21 @@ import msgspec
 from uuid_utils import uuid7
 
 from baton.clients.event import HookEvent
-from baton.clients.registry import can_ask
-from baton.clients.tool_inputs import runs_lines
 from baton.events.log import unpacked
 from baton.events.writer import BATCH, LogWriter
 from baton.kernel.base import trace
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.base.trace import moment_of
 from baton.kernel.redis.client import RedisUnavailable
 from baton.lib.text.masking import WINDOW
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.kept_texts import KeptTexts
-from baton.rules.call.call import Principal, ToolCall
-from baton.rules.call.commands import SHELL_KEYS, command_of
-from baton.rules.call.edited_files import edited_paths, without_content
+from baton.rules.call.call import Principal
 from baton.rules.call.modes import Mode
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import Record
-from baton.rules.call.verdict import Verdict
-
-# The decision: the verdict, and the data for answers and records.
-
-
-class ModeInForce(msgspec.Struct, frozen=True, kw_only=True):
-    """The orchestrator mode of a decision."""
-
-    enabled: bool
-    level: str
-    scope: str
+from baton.shared.caller import Caller
+from baton.shared.decided import DecidedCall, Decision, decision_record, packed_record
+from baton.shared.kept_texts import KeptTexts
+from baton.shared.record_ids import moment_of
 
 
 class RouteOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,23 +44,6 @@ class RouteOutcome(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     elapsed_us: int
     degraded: tuple[str, ...]
-
-
-class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The decision on one call. `degraded` names unavailable services; `elapsed_us` is in microseconds.
-
-    `overridden` is True if Baton was switched off for the session, so that no rule ran, or if a matching rule was
-    lifted for it. `wants` is what its hook may wait for.
-    """
-
-    id: str
-    verdict: Verdict
-    mode: ModeInForce
-    revision: str
-    degraded: tuple[str, ...] = ()
-    elapsed_us: int = 0
-    overridden: bool = False
-    wants: str = ""
 
 
 # Counts in this process since its start; `/metrics` reads them. Counting is on the path of every answer, so each count
@@ -176,68 +144,6 @@ class Counters:
 
 ADVISORIES = "PatternAdvisories"
 """The event of a record that says which advisories a prompt showed."""
-_WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
-
-
-class DecidedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The data for a decided call's record, built after its answer.
-
-    `prompt` is its sub-agent's prompt, if the team keeps prompts; `started` the agent started by the call, "" for none;
-    `traceparent` its request's trace.
-    """
-
-    caller: Caller
-    call: ToolCall
-    decision: Decision
-    prompt: str = ""
-    started: str = ""
-    traceparent: str = ""
-
-
-def decision_record(decided: DecidedCall) -> Record:
-    """Return the record of a decided call."""
-    caller, call, decision = decided.caller, decided.call, decided.decision
-    principal, verdict = caller.principal, decision.verdict
-    return Record(
-        id=decision.id,
-        # Ids contain the time for searches, so a retry decided again keeps the first timestamp.
-        at=moment_of(decision.id),
-        organisation=principal.organisation,
-        team=principal.team,
-        user=principal.user,
-        role=principal.role,
-        client=call.client,
-        event="PreToolUse",
-        project=call.project,
-        session_id=call.session_id,
-        agent_id=call.agent_id,
-        agent_type=call.agent_type,
-        tool=call.tool_name,
-        tool_use_id=call.tool_use_id,
-        effect=verdict.effect,
-        decision=_WORDS.get(verdict.effect, "allow"),
-        rules=verdict.hits,
-        mode_enabled=decision.mode.enabled,
-        mode_level=decision.mode.level,
-        mode_scope=decision.mode.scope,
-        revision=decision.revision,
-        elapsed_us=min(decision.elapsed_us, 2**31 - 1),
-        degraded=decision.degraded,
-        command=_command(call),
-        paths=edited_paths(call),
-        model_injected=_injected(call, decision),
-        prompt=decided.prompt,
-        overridden=decision.overridden,
-        outcome="refused" if is_refused(call.client, verdict.effect) else "unknown",
-        started_agent=decided.started,
-        traceparent=decided.traceparent,
-        client_version=caller.client_version,
-    )
-
-
-def is_refused(client: str, effect: str) -> bool:
-    """Return whether a verdict keeps the client from running the call. A question does if nobody can be asked."""
-    return effect == "deny" or (effect == "ask" and not can_ask(client))
 
 
 def event_record(
@@ -291,31 +197,6 @@ def advisories_record(principal: Principal, session_id: str, lines: Sequence[str
     )
 
 
-def shown_call(call: ToolCall) -> str:
-    """Return what the record of a call shows of it, secrets masked."""
-    texts = {"tool": call.tool_name, "command": _command(call), "paths": edited_paths(call)}
-    return masked(msgspec.structs.replace(_NOTHING, **texts)).shown
-
-
-def _command(call: ToolCall) -> str:
-    """Return the command of a call without file contents, as these are never stored."""
-    tool, command = call.tool_name, call.tool_input.get("command")
-    if runs_lines(tool) and not call.tool_input.keys() <= SHELL_KEYS:
-        command = command_of(tool, call.tool_input)
-    if isinstance(command, list):
-        command = " ".join(str(word) for word in command)
-    # The command of `apply_patch` is the patch itself: nothing but file contents.
-    if not isinstance(command, str) or tool == "apply_patch":
-        return ""
-    return without_content(command)
-
-
-def _injected(call: ToolCall, decision: Decision) -> str:
-    updated = decision.verdict.updated_input or {}
-    model = updated.get("model")
-    return model if isinstance(model, str) and model != call.tool_input.get("model") else ""
-
-
 # The queue of records. They are masked after the answer is sent.
 
 log = logging.getLogger(__name__)
@@ -326,12 +207,7 @@ MINUTE_S = 60.0
 """How long a user's further refusals are counted on the first one, in seconds."""
 
 _encode = msgspec.msgpack.Encoder().encode
-_record_texts = KeptTexts(Record)
 _report_texts = KeptTexts(OutcomeReport)
-masked = _record_texts.masked
-_NOTHING = Record(
-    id="", at=datetime.fromtimestamp(0, UTC), organisation="", team="", user="", client="", event="PreToolUse"
-)
 
 
 class Recorder:
@@ -372,6 +248,10 @@ class Recorder:
         """Queue a call's end, after its decision's record. Never waits."""
         self._writer.put(partial(_packed_report, report))
 
+    async def deliver(self, records: Sequence[Record]) -> None:
+        """Append records made elsewhere. Raise RedisUnavailable: then some may be appended, and are stored once."""
+        await self._writer.log.append([packed_record(one) for one in records])
+
     async def stats(self) -> dict[str, int]:
         """Return `counts` and the last known backlog besides the queue.
 
@@ -402,14 +282,6 @@ class Recorder:
                 log.error("%d entries are lost: neither Redis nor the database took them", len(rest) - start)  # noqa: TRY400
                 return
             self._writer.rescued(len(records) + len(reports))
-
-
-def packed_record(record: Record | DecidedCall) -> bytes:
-    """Build, bound, mask and encode a record."""
-    built = decision_record(record) if isinstance(record, DecidedCall) else record
-    if _record_texts.size(built) > WINDOW:
-        built = _record_texts.bounded(built)
-    return _encode(masked(built))
 
 
 def _packed_report(report: OutcomeReport) -> bytes:

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from baton.kernel.base.driver import Dialect, Rows, Statements, Writes
-from baton.kernel.base.trace import least_id
 from baton.records.columns.hours import marks_of_stale
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import FIELDS, Record
+from baton.shared.record_ids import least_id
 
 LARGEST_BATCH = 200
 """Records per transaction; more would keep other writers waiting."""

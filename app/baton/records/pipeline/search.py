@@ -14,7 +14,6 @@ import msgspec
 from sqlalchemy import ColumnElement, String, cast, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.storable import storable
 from baton.people.users import RowScope
 from baton.records.columns.piece import Condition, Piece, in_scope, is_equal, met
 from baton.records.columns.reading import Gap, Period, bounds_of, column_of, weeks
@@ -22,6 +21,7 @@ from baton.records.columns.tables import hits_in
 from baton.records.tables import DECISIONS, HIT_EFFECTS, LISTED
 from baton.rules.call.kept import LONGEST_ID, LONGEST_PROJECT
 from baton.rules.call.record import Record
+from baton.shared.storable import storable
 
 WINDOW = 5_000
 """Rows that one page looks through; this takes 5 to 20 ms of CPU."""

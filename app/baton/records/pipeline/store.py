@@ -11,14 +11,14 @@ from sqlalchemy import func, select
 
 from baton.kernel.base.driver import Dialect
 from baton.kernel.base.sql import Database
-from baton.kernel.base.storable import storable
-from baton.kernel.base.trace import moment_of
 from baton.people.users import RowScope
 from baton.records.pipeline.rows import writes
 from baton.records.pipeline.search import Filters, matches, page
 from baton.records.tables import DECISIONS, DecisionTotalRow
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import Record
+from baton.shared.record_ids import moment_of
+from baton.shared.storable import storable
 
 __all__ = [
     "LARGEST_PAGE", "BadCursorError", "Filters", "add", "find", "get", "matches",

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import BatonError, Invalid, NotFound
 from baton.kernel.http.features import of
@@ -27,6 +26,7 @@ from baton.records.replay.service import Replay, ReplayLine
 from baton.rules.policy.matching.rule import PolicySet
 from baton.rules.policy.rules.files import PACKS, unknown
 from baton.rules.policy.rules.model import Switch
+from baton.shared.caller import Caller
 
 router = APIRouter(tags=["policies"])
 PoliciesOf = Annotated[Policies, Depends(of(Policies))]

@@ -10,7 +10,6 @@ import numpy as np
 from sqlalchemy import Select, func, literal_column, select
 
 from baton.kernel.base.sql import Database
-from baton.kernel.base.trace import least_id, moment_of
 from baton.people.users import RowScope
 from baton.records.columns import reading as columns
 from baton.records.columns.piece import Condition, Piece, grouped, in_scope, met
@@ -21,6 +20,7 @@ from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, LISTED
 from baton.rules.call.record import Record
 from baton.rules.policy.rules.files import pack_of
+from baton.shared.record_ids import least_id, moment_of
 
 _reports = WRONG_BLOCKS
 STOPS = ("deny", "ask", "shadow")

@@ -16,14 +16,14 @@ from baton.kernel.base.errors import Problem
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import ORGANISATION, Combinations, InForce, Key, Policies, as_layer
-from baton.policies.layers import Where, layers_of, refusal
+from baton.policies.layers import Where, refusal
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import TimeRange
 from baton.rules.call.call import Principal
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
-from baton.rules.policy.load import PolicyProblems, PolicySet, extend, load
+from baton.rules.policy.load import PolicyProblems, PolicySet, extend, layers_of, load
 from baton.rules.policy.replay import Replayer, principal_of
 from baton.rules.policy.rules.files import ALL_UNLOCKED, Layer
 

@@ -6,8 +6,8 @@ from sqlalchemy import func, select
 
 from baton.context.patterns.pattern import NewPattern
 from baton.kernel.base.sql import Database
-from baton.kernel.base.storable import storable
 from baton.route.feedback.store import ROUTE_FEEDBACK
+from baton.shared.storable import storable
 
 LEAST_CORRECTIONS = 3  # times that people must have said the same
 MOST = 50

@@ -8,11 +8,11 @@ from sqlalchemy import ColumnElement, Select, Table, and_, case, func, literal_c
 
 from baton.kernel.base.clock import bucket_of
 from baton.kernel.base.sql import Database
-from baton.kernel.base.storable import storable
-from baton.kernel.base.trace import least_id
 from baton.people.users import RowScope
 from baton.records.tables import DECISIONS
 from baton.route.feedback.store import ROUTE_FEEDBACK
+from baton.shared.record_ids import least_id
+from baton.shared.storable import storable
 
 _feedback = ROUTE_FEEDBACK
 

@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import Index, select
 
 from baton.kernel.base.sql import Database, insert_into, row_of, table_of
-from baton.kernel.base.storable import storable
+from baton.shared.storable import storable
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,9 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from baton.clients.event import HookEvent
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Invalid
-from baton.kernel.base.storable import project_name
 from baton.kernel.http.fields import optional_text
 from baton.kernel.http.serving.hot_routes import Request, Response, decode_object, encode
 from baton.lib.router.agents import Tier
@@ -24,7 +22,9 @@ from baton.route.prompt import InlineRoster, Prompt
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
 from baton.rules.call.call import Principal
-from baton.sessions.service import Sessions, as_call
+from baton.sessions.service import Sessions
+from baton.shared.caller import Caller, as_call
+from baton.shared.storable import project_name
 
 # The HTTP models of `/route` and `/route/explain`.
 

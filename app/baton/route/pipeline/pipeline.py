@@ -13,7 +13,6 @@ from uuid_utils import uuid7
 from baton.clients.event import HookEvent
 from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads import RoutingCandidate, RoutingDecision
-from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
 from baton.people.users import require
 from baton.records.pipeline.recorder import Counters, RouteOutcome
@@ -22,6 +21,7 @@ from baton.route.pipeline.stage import Route, Stage
 from baton.route.prompt import Prompt
 from baton.rules.call.call import Principal
 from baton.sessions.service import Sessions
+from baton.shared.caller import Caller
 
 # The event of a routed prompt.
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from baton.kernel.base.storable import storable
 from baton.lib.router.agents import Agent
+from baton.shared.storable import storable
 
 Tier = Literal["team", "organisation"]
 Source = Literal["team", "organisation", "policies"]

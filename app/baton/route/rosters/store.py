@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import mask, mask_json
 from baton.route.rosters.roster import NewVersion, PushedRoster, RosterKey
+from baton.shared.storable import storable
 
 
 class RoutingRosterRow(SQLModel, table=True):

@@ -1,5 +1,6 @@
 """Resolve a caller's mode: of the settings at six scopes, the most specific counts."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -94,6 +95,19 @@ class Freeze(msgspec.Struct, frozen=True, kw_only=True):
             case "session":
                 return self.id == session_id and self.user in {"", principal.user}
         return True
+
+
+def strictest(
+    freezes: Iterable[Freeze], principal: Principal, project: str, session_id: str, now: datetime
+) -> Freeze | None:
+    """Return the freeze of a call, the strictest of several; None for none."""
+    found = None
+    for one in freezes:
+        if (one.expires_at is None or one.expires_at > now) and one.holds_for(principal, project, session_id):
+            if not one.read_only:
+                return one
+            found = one
+    return found
 
 
 def keys_for(principal: Principal, project: str, session_id: str) -> tuple[tuple[str, str, str], ...]:

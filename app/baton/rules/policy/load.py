@@ -1,7 +1,7 @@
 """Build a policy set from its files: parse, compile, test, lint. A set is accepted whole or not at all."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,11 +19,12 @@ from baton.rules.policy.matching.conditions import Vocabulary, compile_all
 from baton.rules.policy.matching.program_checks import UnknownListError, words
 from baton.rules.policy.matching.rule import PolicySet, Rule, Shells, Suggestion
 from baton.rules.policy.matching.when import When, WhenError
-from baton.rules.policy.matching.wording import PLACEHOLDERS, slots
+from baton.rules.policy.matching.wording import PLACEHOLDERS, place_of, slots
 from baton.rules.policy.rules.files import (
     NO_LOCKS,
     TIERS,
     Layer,
+    Locks,
     PolicyFiles,
     PolicyProblems,
     Unlock,
@@ -81,6 +82,45 @@ def extend(base: PolicySet, layers: Sequence[Layer], unlocks: Sequence[Unlock] =
     return _extend(unlocked(base, unlocks), _given(layers), unlocks)
 
 
+def fitting(base: PolicySet, layers: Sequence[Layer], unlocks: Sequence[Unlock]) -> tuple[PolicySet, tuple[Fault, ...]]:
+    """Extend a set by the valid files of layers. Return it, and the problems of the first invalid layer."""
+    try:
+        return extend(base, layers, unlocks), ()
+    except PolicyProblems as refused:
+        problems = tuple(refused.problems)
+    policies = unlocked(base, unlocks)
+    for layer in layers:
+        rest = layer
+        while rest.files:
+            try:
+                policies = extend(policies, [rest], unlocks)
+                break
+            except PolicyProblems as refused:
+                wrong = {problem.file for problem in refused.problems}
+                files = {path: text for path, text in rest.files.items() if rest.source(path) not in wrong}
+                rest = msgspec.structs.replace(rest, files=files if len(files) < len(rest.files) else {})
+    return policies, problems
+
+
+def rebuilt(layers: Sequence[Layer], unlocks: Sequence[Unlock]) -> PolicySet:
+    """Build a set that another process has accepted, without its tests. Raise PolicyProblems."""
+    first, *rest = _given(layers) or [Layer(tier="shipped", files={})]
+    base = _build(first, None, unlocks)
+    for layer in rest:
+        base = _build(layer, base, unlocks)
+    return base
+
+
+def layers_of(texts: Mapping[str, str]) -> list[Layer]:
+    """Return a revision's layers from its files by source."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for source, text in texts.items():
+        found.setdefault(place_of(source), {})[source.rpartition(":")[2]] = text
+    return [
+        msgspec.convert({"tier": tier, "name": name, "files": files}, Layer) for (tier, name), files in found.items()
+    ]
+
+
 class LayerTrial(msgspec.Struct, frozen=True, kw_only=True):
     """A layer being written: its set, its faults, and its tests with their lines.
 
@@ -115,11 +155,18 @@ def try_layer(base: PolicySet, layer: Layer, unlocks: Sequence[Unlock] = ()) -> 
 def unlocked(base: PolicySet, unlocks: Sequence[Unlock]) -> PolicySet:
     """Return the same set with rules unlocked."""
     locks = base.locks.without(unlocks)
-    if locks is base.locks:
-        return base
+    return base if locks is base.locks else _with(base, base.rules, locks)
+
+
+def only(base: PolicySet, keeps: Callable[[Rule], bool]) -> PolicySet:
+    """Return the same set with some of its rules."""
+    return _with(base, tuple(filter(keeps, base.rules)), base.locks)
+
+
+def _with(base: PolicySet, rules: tuple[Rule, ...], locks: Locks) -> PolicySet:
     return PolicySet(
         revision=base.revision,
-        rules=base.rules,
+        rules=rules,
         config=base.config,
         rosters=base.rosters.by_id,
         shells=base.shells,

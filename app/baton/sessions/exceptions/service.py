@@ -7,7 +7,6 @@ in memory.
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -23,7 +22,6 @@ from baton.kernel.changes.announce import Changes
 from baton.people.approvals import is_named
 from baton.people.users import Users, covers, require, row_scope
 from baton.policies.in_force import Policies, may_write
-from baton.records.pipeline.recorder import shown_call
 from baton.records.replay.period import TimeRange
 from baton.records.replay.rule_hits import PackShape, RuleHits
 from baton.records.review.decisions import Decisions
@@ -32,13 +30,13 @@ from baton.rules.call.edited_files import MOST as MOST_PATHS
 from baton.rules.call.kept import LONGEST_COMMAND
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.drafts import shape
+from baton.rules.policy.exceptions import holds, layer_of, rule_of
 from baton.rules.policy.load import PolicySet
-from baton.rules.policy.matching.conditions import CompiledCondition, Vocabulary, compile_all
 from baton.rules.policy.matching.context import Context
-from baton.rules.policy.matching.rule import Rule
 from baton.rules.policy.matching.wording import place_of
 from baton.rules.policy.replay import Replayer, principal_of
-from baton.rules.policy.rules.model import Condition
+from baton.shared.bundle import Grant
+from baton.shared.decided import shown_call
 
 Scope = Literal["once", "session", "project", "user", "team"]
 State = Literal["requested", "granted", "used"]
@@ -87,7 +85,7 @@ class RuleException(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def key(self) -> tuple[str, str, str]:
         """The calls that a grant may concern."""
         name = {"session": self.session_id, "project": self.project, "team": self.team}.get(self.scope, "")
         return (self.scope, name, "" if self.scope in {"project", "team"} else self.user)
@@ -139,14 +137,14 @@ class Exceptions:
         self._organisation = organisation
         self._events = events
         self._now = now
-        self._by_key: dict[tuple[str, ...], list[RuleException]] = {}
+        self._by_key: dict[tuple[str, str, str], list[RuleException]] = {}
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
         """Load the active grants from SQL. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             active = (*self._ours(), EXCEPTIONS.c.state != "requested", EXCEPTIONS.c.expires_at > self._now())
-            by_key: dict[tuple[str, ...], list[RuleException]] = defaultdict(list)
+            by_key: dict[tuple[str, str, str], list[RuleException]] = defaultdict(list)
             async with self._database.transaction() as connection:
                 for one in await read(connection, *active):
                     by_key[one.key].append(one)
@@ -177,12 +175,25 @@ class Exceptions:
         lifted: dict[str, str] = {}
         for one in found:
             same = (one.tool, one.project) == (call.tool_name, call.project)
-            fits = same and one.shown == shown_call(call) if one.scope == "once" else _holds(one.condition, context)
-            rule = _rule(policies, one.rule) if fits else None
+            fits = same and one.shown == shown_call(call) if one.scope == "once" else holds(one.condition, context)
+            rule = rule_of(policies, one.rule) if fits else None
             # A narrower layer may have a rule of the same id, over which the grant has no power.
-            if rule is not None and _layer(rule) == one.layer and lifted.get(one.rule) != "":
+            if rule is not None and layer_of(rule) == one.layer and lifted.get(one.rule) != "":
                 lifted[one.rule] = one.id if one.scope == "once" else ""
         return lifted
+
+    def grants(self, principal: Principal) -> list[Grant]:
+        """List the exceptions for shapes of calls that may concern a user; those for once need the server."""
+        if principal.job:
+            return []
+        found = (
+            Grant(rule=one.rule, layer=one.layer, condition=one.condition, key=one.key, expires_at=one.expires_at)
+            for (scope, name, user), grants in sorted(self._by_key.items())
+            if scope != "once" and user in {"", principal.user} and (scope != "team" or name == principal.team)
+            for one in grants
+            if one.expires_at > self._now()
+        )
+        return list(found)
 
     async def spend(self, principal: Principal, decision_id: str, grants: Mapping[str, str]) -> frozenset[str]:
         """Use up grants for once, by rule; return the rules whose grant was used up before, or cannot be now."""
@@ -230,7 +241,7 @@ class Exceptions:
         with StoreErrors(_AWAY):
             active = (await self._policies.prepare(whose, record.project, wait_s=None)).policies
         hits = sorted((one for one in record.rules if one.effect in _STOPS), key=lambda one: _STOPS.index(one.effect))
-        rule = _rule(active, hits[0].id) if hits else None
+        rule = rule_of(active, hits[0].id) if hits else None
         facts = Replayer().facts(active, record)
         if len(record.command) >= LONGEST_COMMAND or len(record.paths) >= MOST_PATHS:
             facts = "it is too long to be stored whole"
@@ -250,12 +261,12 @@ class Exceptions:
             project=record.project,
             session_id=record.session_id,
             rule=rule.id,
-            layer=_layer(rule),
+            layer=layer_of(rule),
             approvers=" ".join(rule.file.approvers),
             tool=record.tool,
             shown=record.shown,
             shape=found.text,
-            condition=condition if _holds(condition, Context(active, facts)) else "",
+            condition=condition if holds(condition, Context(active, facts)) else "",
             reason=reason,
             state="requested",
             scope="",
@@ -379,8 +390,8 @@ class Exceptions:
         whose = Principal(organisation=self._organisation, team=one.team, user=one.user)
         with StoreErrors(_AWAY):
             active = (await self._policies.prepare(whose, one.project, wait_s=None)).policies
-        rule = _rule(active, one.rule)
-        if rule is None or _layer(rule) != one.layer:
+        rule = rule_of(active, one.rule)
+        if rule is None or layer_of(rule) != one.layer:
             raise Invalid("id", f"is an exception from rule `{one.rule}`, which is no longer in force")
         _check_lock(active, rule.id)
         covered, leads = self._covers(principal, one), principal.role in {"lead", "admin"}
@@ -429,30 +440,7 @@ def _check_lock(active: PolicySet, rule: str) -> None:
         )
 
 
-def _rule(policies: PolicySet, rule_id: str) -> Rule | None:
-    return next((one for one in policies.rules if one.id == rule_id), None)
-
-
-def _layer(rule: Rule) -> str:
-    return "/".join(filter(None, place_of(rule.source)))
-
-
 def _audited(one: RuleException) -> dict[str, object]:
     """Return what the audit log keeps: the text that was shown to the person, and what was granted."""
     kept = ("user", "rule", "shown", "shape", "condition", "decision_id", "scope", "expires_at")
     return {name: value for name, value in msgspec.to_builtins(one).items() if name in kept}
-
-
-def _holds(condition: str, context: Context) -> bool:
-    compiled = _compiled(condition)
-    return compiled is not None and compiled.applies(context.call.tool_name) and compiled.holds(context)
-
-
-@lru_cache(maxsize=1_024)
-def _compiled(condition: str) -> CompiledCondition | None:
-    """Compile a shape; None for one that names a list, which a layer could change."""
-    try:
-        given = msgspec.json.decode(condition, type=Condition)
-        return compile_all(given, Vocabulary({}, frozenset()), missing=False, every_path=True)[0]
-    except ValueError:  # also msgspec's errors
-        return None

@@ -10,8 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import ENDED_STATES
 from baton.delegate.core.stores.tables import JOBS, JobEventRow
-from baton.kernel.base.storable import storable
-from baton.kernel.base.trace import least_id, moment_of
 from baton.kernel.changes.audit_store import AUDIT
 from baton.people.users import RowScope
 from baton.records.pipeline import recorder
@@ -19,6 +17,8 @@ from baton.records.tables import DECISIONS
 from baton.rules.call.kept import LONGEST_ID
 from baton.rules.call.record import Record
 from baton.sessions.timeline.bodies import CALLS, JOB_STEPS, MODES, JobStep, Kind, ModeChange, SortKey, TimelineItem
+from baton.shared.record_ids import least_id, moment_of
+from baton.shared.storable import storable
 
 MOST_CHANGES = 1_000
 """Changes of modes, within the time of one session, that are looked at."""

@@ -11,11 +11,11 @@ from sqlmodel import Field, SQLModel
 
 from baton.kernel.base import clock
 from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import mask, mask_json
 from baton.people.users import RowScope
 from baton.rules.agents.task_graph import Barrier, Graph, Level, OnWindowClose, Task
 from baton.rules.call.call import Principal
+from baton.shared.storable import storable
 from baton.spawn.graphs.graph import StoredGraph, Violation
 
 # The tables of task graphs: graphs (locked by every change), their tasks, their violations.

@@ -11,7 +11,7 @@ from baton.delegate.core.job import Job, JobEvent, NewJobEvent
 from baton.delegate.core.protocol import DEFAULT_MODE
 from baton.delegate.core.stores.tables import JOBS, JobEventRow, SessionDelegationRow
 from baton.kernel.base.sql import insert_into
-from baton.kernel.base.storable import storable, storable_json
+from baton.shared.storable import storable, storable_json
 
 _events = JobEventRow.__table__
 _sessions = SessionDelegationRow.__table__

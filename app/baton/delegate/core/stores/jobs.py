@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job, JobFilter, State
 from baton.delegate.core.stores.tables import JOBS
 from baton.kernel.base.sql import Database, insert_into, row_of
-from baton.kernel.base.storable import storable
 from baton.people.users import RowScope
+from baton.shared.storable import storable
 
 MOST_SWEPT = 200  # maximum number of jobs per sweep
 

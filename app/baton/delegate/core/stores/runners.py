@@ -15,8 +15,8 @@ from baton.delegate.core.stores.tables import JOBS, RUNNERS, RunnerCommandRow
 from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps, waiting_of
 from baton.kernel.base import clock
 from baton.kernel.base.sql import insert_into, row_of
-from baton.kernel.base.storable import storable
 from baton.people.users import RowScope
+from baton.shared.storable import storable
 
 RESULT_COMMAND = "result"  # the kind of commands for a job's result
 RESULT_LIMIT = timedelta(seconds=60)  # timeout of such a command

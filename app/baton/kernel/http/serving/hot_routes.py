@@ -18,10 +18,10 @@ from starlette.types import ASGIApp
 from uuid_utils import uuid7
 
 from baton.kernel.base import errors, logs, trace
-from baton.kernel.base.caller import Caller
 from baton.kernel.http.features import Lifecycle
 from baton.kernel.http.fields import READING, kind, with_session
 from baton.kernel.http.peer import PEER, PERSON, PeerLooks
+from baton.shared.caller import Caller
 
 # JSON, with limits on the number of values and on characters.
 #

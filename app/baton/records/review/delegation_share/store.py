@@ -10,14 +10,14 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import Database
-from baton.kernel.base.storable import storable
-from baton.kernel.base.trace import least_id, moment_of
 from baton.people.users import RowScope
 from baton.records.columns.piece import Condition, Mask, Piece, grouped, in_scope, is_equal, met
 from baton.records.columns.reading import Period, bounds_of, of_rows, read
 from baton.records.review.delegation_share.groups import FIRST, After, By, CallGroup, GroupFilter
 from baton.records.tables import DECISIONS
 from baton.rules.call.call import MODELS
+from baton.shared.record_ids import least_id, moment_of
+from baton.shared.storable import storable
 
 _KEYS: dict[By, tuple[str, ...]] = {"session": ("session_id", "user"), "user": ("user",), "team": ("team",), "day": ()}
 _LAST = ("project", "client", "team")

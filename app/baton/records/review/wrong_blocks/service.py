@@ -10,13 +10,13 @@ from uuid_utils import uuid7
 
 from baton.kernel.base.errors import Conflict, NotFound
 from baton.kernel.base.sql import Database, StoreErrors, insert_into, row_of, table_of
-from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.paging import check_if_match
 from baton.people.users import RowScope, covers, require, row_scope
 from baton.records.review.decisions import Decisions
 from baton.rules.call.call import Principal
 from baton.rules.call.record import Record
+from baton.shared.storable import storable
 
 # The table of wrong blocks, and its queries.
 

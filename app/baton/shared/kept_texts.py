@@ -6,9 +6,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_orig
 
 import msgspec
 
-from baton.kernel.base.storable import storable
 from baton.lib.text.masking import WINDOW, cut_at_word, mask, mask_and_cut, mask_and_cut_bytes, may_hold, suspicious
 from baton.rules.call.kept import LONGEST_ID, OWN, TextRule
+from baton.shared.storable import storable
 
 S = TypeVar("S", bound=msgspec.Struct)
 _Change = Callable[[Any], Any]

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from baton.lib.text.masking import WINDOW
-from baton.records.pipeline.kept_texts import KeptTexts, _inner
 from baton.rules.call.kept import OWN, Name, TextRule
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import RuleHit
+from baton.shared.kept_texts import KeptTexts, _inner
 from tests.support.records import record
 
 SECRET = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9bC1dE3fG5"

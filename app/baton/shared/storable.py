@@ -1,7 +1,7 @@
 """Strings storable by every database. Separate from `sql`, so that callers need not import SQLAlchemy."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -81,6 +81,11 @@ def learn(aliases: Mapping[str, str]) -> None:
         _Aliases.known = dict(aliases)
         _Aliases.generation += 1
         project_name.cache_clear()
+
+
+def aliases_of(names: Container[str]) -> dict[str, str]:
+    """Return the other names of some projects."""
+    return {name: project for name, project in sorted(_Aliases.known.items()) if project in names}
 
 
 def generation() -> int:
