@@ -19,11 +19,11 @@ Tier = Literal["explicit", "node", "scorer", "model", "none"]
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One agent of a roster. `triggers` are words, or regular expressions between slashes; `body` is its prompt."""
+    """One agent of a roster. `triggers` are words, or regular expressions between slashes."""
 
     name: str
     description: str = ""
-    body: str = ""
+    body: str = ""  # its prompt
     triggers: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from baton.kernel.http.paging import IfMatch, etag
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.route.rosters.agents import LONGEST_NAME, agents_in
-from baton.route.rosters.bodies import PushedRosterModel, RosterBody
+from baton.route.rosters.bodies import RosterBody, ShownPush
 from baton.route.rosters.roster import NewVersion, RosterKey, Tier
 from baton.route.rosters.service import PushedRosters, key_of
 
@@ -33,17 +33,17 @@ KeyOf = Annotated[RosterKey, Depends(_key)]  # the roster that the path's name a
 
 
 @router.get("/rosters", operation_id="list_rosters", response_model_exclude_none=True)
-async def list_rosters(caller: CallerOf, rosters: RostersOf) -> list[PushedRosterModel]:
+async def list_rosters(caller: CallerOf, rosters: RostersOf) -> list[ShownPush]:
     """List the pushed rosters: your team's and the organisation's, for admins and auditors all."""
-    return [PushedRosterModel.build(one) for one in rosters.find_all(caller.principal)]
+    return rosters.find_all(caller.principal)
 
 
 @router.get("/rosters/{name}", operation_id="get_roster", response_model_exclude_none=True)
-async def get_roster(caller: CallerOf, rosters: RostersOf, response: Response, key: KeyOf) -> PushedRosterModel:
+async def get_roster(caller: CallerOf, rosters: RostersOf, response: Response, key: KeyOf) -> ShownPush:
     """Show the version in force of a pushed roster. `If-Match` takes its `ETag`."""
     found = rosters.get(caller.principal, key)
     response.headers["ETag"] = etag(found.version)
-    return PushedRosterModel.build(found)
+    return found
 
 
 @router.put("/rosters/{name}", operation_id="put_roster", dependencies=[ADMIN], response_model_exclude_none=True)
@@ -55,7 +55,7 @@ async def put_roster(
     key: KeyOf,
     body: RosterBody,
     if_match: IfMatch = None,
-) -> PushedRosterModel:
+) -> ShownPush:
     """Push a roster: a new version, in force at once on every server. `If-Match` names the replaced one."""
     if key.tier == "team":
         users.check_team(key.owner)
@@ -68,7 +68,7 @@ async def put_roster(
     new = NewVersion(agents=agents, description=body.description, reason=body.reason)
     stored = await rosters.push(caller.principal, key, new, seen=if_match)
     response.headers["ETag"] = etag(stored.version)
-    return PushedRosterModel.build(stored)
+    return stored
 
 
 @router.delete("/rosters/{name}", operation_id="delete_roster", status_code=204, dependencies=[ADMIN])

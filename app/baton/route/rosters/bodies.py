@@ -1,14 +1,14 @@
 """The HTTP models of rosters."""
 
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from baton.kernel.http.fields import Model
 from baton.lib.router.agents import Agent
 from baton.route.rosters.agents import LONGEST_NAME, MOST_AGENTS
 from baton.route.rosters.catalogue import RoutingRoster
-from baton.route.rosters.roster import PushedRoster, Source, Tier
+from baton.route.rosters.roster import PushedRoster, Source
 
 AgentName = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
 Line = Annotated[str, StringConstraints(max_length=4_000)]
@@ -69,64 +69,25 @@ class RosterBody(BaseModel):
     reason: str = Field("", max_length=1_000)
 
 
-class PushedRosterModel(BaseModel):
-    """A version of a pushed roster; `agents` is their number."""
-
-    name: str
-    tier: Tier
-    team: str | None = None
-    version: int
-    description: str
-    agents: int
-    created_at: datetime
-    created_by: str
-    reason: str
-
-    @classmethod
-    def build(cls, one: PushedRoster) -> "PushedRosterModel":
-        """Show a stored version as the API does."""
-        return cls(
-            name=one.name,
-            tier=one.tier,
-            team=one.owner if one.tier == "team" else None,
-            version=one.version,
-            description=one.description,
-            agents=one.size,
-            created_at=one.created_at,
-            created_by=one.created_by,
-            reason=one.reason,
-        )
+_SIZE = Annotated[int, Field(validation_alias="size")]
+ShownPush = Annotated[
+    PushedRoster,
+    Model("PushedRosterModel", without=("owner", "digest", "size"), blank=("team",), team=str, agents=_SIZE),
+]
+ShownRoster = Annotated[RoutingRoster, Model(without=("size",), blank=("version",), agents=_SIZE)]
 
 
-class RoutingRosterModel(BaseModel):
-    """A roster for routing prompts. `source` is a push, with its owner, or an agents table."""
-
-    name: str
-    description: str
-    source: Source
-    version: int | None = Field(None, description="The version of a roster that was pushed.")
-    agents: int
-
-    @classmethod
-    def build(cls, one: RoutingRoster) -> "RoutingRosterModel":
-        """Show a roster as the API does."""
-        return cls(
-            name=one.name, description=one.description, source=one.source, version=one.version or None, agents=one.size
-        )
-
-
-class RoutingAgentModel(BaseModel):
-    """An agent of a roster, without its body."""
-
-    name: str
-    description: str
-    triggers: list[str]
-
-
-class RoutingRosterAgentsModel(RoutingRosterModel):
+class ListedAgents(RoutingRoster, frozen=True, kw_only=True):
     """A roster for routing prompts, with a row for each of its agents."""
 
-    rows: list[RoutingAgentModel]
+    rows: list[Agent]
+
+
+ShownAgent = Annotated[Agent, Model("RoutingAgentModel", without=("body", "capabilities", "examples"))]
+ShownAgents = Annotated[
+    ListedAgents,
+    Model("RoutingRosterAgentsModel", without=("size",), blank=("version",), agents=_SIZE, rows=list[ShownAgent]),
+]
 
 
 class AgentDefinitionModel(BaseModel):

@@ -15,7 +15,7 @@ from baton.rules.call.call import Principal
 
 
 class RoutingRoster(msgspec.Struct, frozen=True, kw_only=True):
-    """A roster for routing a prompt. `version` is a pushed one's, 0 for an agents table."""
+    """A roster for routing prompts. `source` is a push, with its `version` and owner, or an agents table."""
 
     name: str
     description: str

@@ -2,18 +2,14 @@
 
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Query
 
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT
 from baton.people.callers import CallerOf
 from baton.route.rosters.agents import LONGEST_NAME
-from baton.route.rosters.bodies import (
-    AgentDefinitionModel,
-    RoutingAgentModel,
-    RoutingRosterAgentsModel,
-    RoutingRosterModel,
-)
+from baton.route.rosters.bodies import AgentDefinitionModel, ListedAgents, ShownAgents, ShownRoster
 from baton.route.rosters.catalogue import Catalogue
 
 router = APIRouter(tags=["routing"])
@@ -23,26 +19,18 @@ Project = Annotated[str, Query(max_length=1_024), PROJECT]
 
 
 @router.get("/routing/rosters", operation_id="list_routing_rosters", response_model_exclude_none=True)
-async def list_routing_rosters(
-    caller: CallerOf, catalogue: CatalogueOf, project: Project = ""
-) -> list[RoutingRosterModel]:
+async def list_routing_rosters(caller: CallerOf, catalogue: CatalogueOf, project: Project = "") -> list[ShownRoster]:
     """List the rosters available to your prompts: pushed ones, then the policies' agents tables."""
-    found = await catalogue.find_all(caller.principal, project or caller.project)
-    return [RoutingRosterModel.build(one) for one in found]
+    return await catalogue.find_all(caller.principal, project or caller.project)
 
 
 @router.get("/routing/rosters/{name}", operation_id="get_routing_roster", response_model_exclude_none=True)
 async def get_routing_roster(
     caller: CallerOf, catalogue: CatalogueOf, name: Name, project: Project = ""
-) -> RoutingRosterAgentsModel:
+) -> ShownAgents:
     """Show the agents of the roster found by a name: your team's, the organisation's, the policies'."""
     roster, agents = await catalogue.show(caller.principal, project or caller.project, name)
-    return RoutingRosterAgentsModel(
-        **dict(RoutingRosterModel.build(roster)),
-        rows=[
-            RoutingAgentModel(name=one.name, description=one.description, triggers=list(one.triggers)) for one in agents
-        ],
-    )
+    return ListedAgents(**msgspec.structs.asdict(roster), rows=list(agents))
 
 
 # An agent's name may hold slashes (`market/eggs`), hence `:path`.
@@ -56,13 +44,4 @@ async def get_routing_agent(
 ) -> AgentDefinitionModel:
     """Show an agent's whole definition."""
     roster, found = await catalogue.agent(caller.principal, project or caller.project, name, agent)
-    return AgentDefinitionModel(
-        roster=name,
-        source=roster.source,
-        name=found.name,
-        description=found.description,
-        body=found.body,
-        triggers=list(found.triggers),
-        capabilities=list(found.capabilities),
-        examples=list(found.examples),
-    )
+    return AgentDefinitionModel(roster=name, source=roster.source, **msgspec.structs.asdict(found))

@@ -37,18 +37,23 @@ class RosterKey(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PushedRoster(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a roster, without its agents; `size` is their number, `digest` names their content."""
+    """A version of a pushed roster, of the organisation or a `team`; `agents` is their number."""
 
     tier: Tier
     owner: str
     name: str
     version: int
     description: str
-    digest: str
+    digest: str  # names the content of its agents
     size: int
     created_at: datetime
     created_by: str
     reason: str
+
+    @property
+    def team(self) -> str:
+        """Its team, "" for one of the organisation."""
+        return self.owner if self.tier == "team" else ""
 
     @property
     def key(self) -> RosterKey:
