@@ -44,7 +44,11 @@ class ExplainedRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgramInLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A program of the line, with its start and end there; None for one outside the line."""
+    """A program run by the line. `span` is absent for one outside the line, such as a variable's value.
+
+    `depth` is 0 in the line itself; it grows with each wrapper, substitution and nested script. `guess` is True for
+    commands possibly run by an unknown program.
+    """
 
     argv: tuple[str, ...]
     depth: int

@@ -1,15 +1,15 @@
 """`GET /decisions/{id}/explanation` and `/rule-test`: why a call was decided so, and a rule's test made of it."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from baton.decide.explanation import Explanation, Explanations, ReadLine
+from baton.decide.explanation import Explanation, Explanations, ProgramInLine, ReadLine
 from baton.kernel.http.features import of
-from baton.lib.bash.spans import Span
+from baton.kernel.http.fields import Model
 from baton.modes.bodies import ShownSetting
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -21,30 +21,20 @@ from baton.rules.policy.drafts import RuleDraft, Way
 class SpanModel(BaseModel):
     """A part of a line: start and exclusive end, in Unicode code points."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     start: int
     end: int
 
-    @classmethod
-    def build(cls, span: Span) -> "SpanModel":
-        """Show a span as the API does."""
-        return cls(start=span.start, end=span.end)
 
-
-class LineProgramModel(BaseModel):
-    """A program run by the line. `span` is absent for one outside the line, such as a variable's value."""
-
-    argv: list[str]
-    depth: int = Field(description="0 in the line itself; it grows with each wrapper, substitution and nested script.")
-    categories: list[str]
-    guess: bool = Field(description="True for commands possibly run by an unknown program.")
-    span: SpanModel | None = None
+ShownProgram = Annotated[ProgramInLine, Model("LineProgramModel", span=SpanModel | None)]
 
 
 class LineModel(BaseModel):
     """A parsed shell line. `risky` are the parts found by the deciding rule."""
 
     text: str
-    programs: list[LineProgramModel]
+    programs: list[ShownProgram]
     risky: list[SpanModel]
     writes: list[str]
     categories: list[str]
@@ -55,20 +45,10 @@ class LineModel(BaseModel):
     def build(cls, line: ReadLine) -> "LineModel":
         """Show a line as the API does."""
         shell = line.shell
-        programs = [
-            LineProgramModel(
-                argv=list(one.argv),
-                depth=one.depth,
-                categories=list(one.categories),
-                guess=one.guess,
-                span=SpanModel.build(one.span) if one.span is not None else None,
-            )
-            for one in line.programs
-        ]
         return cls(
             text=line.text,
-            programs=programs,
-            risky=[SpanModel.build(one) for one in line.risky],
+            programs=line.programs,
+            risky=[SpanModel(start=one.start, end=one.end) for one in line.risky],
             writes=shell.writes,
             categories=list(shell.categories),
             unparsed=shell.unparsed,
@@ -169,31 +149,15 @@ class ExplanationModel(BaseModel):
         )
 
 
-class RuleTestModel(BaseModel):
+class RuleTest(RuleDraft, frozen=True, kw_only=True):
     """A rule test for a decision, and a starting file with that test.
 
     `group` is the test's section. A new rule must `match` the call. A changed copy of the rule (`replaces`) must
-    `not_match` a call that was stopped; its test fails until it does not.
+    `not_match` a call that was stopped; its test fails until it does not. The `test` is as a rule's file has it, a Bash
+    command or a mapping; `text` is the rule's file as YAML, and `path` its place in a layer.
     """
 
     decision_id: str
-    group: Literal["match", "not_match"]
-    test: str | dict[str, Any] = Field(description="The test as a rule's file has it: a Bash command, or a mapping.")
-    path: str = Field(description="The path of the rule's file in a layer.")
-    text: str = Field(description="The rule's file, as YAML.")
-    replaces: str | None = Field(None, description="The rule stopping the call.")
-
-    @classmethod
-    def build(cls, decision_id: str, made: RuleDraft) -> "RuleTestModel":
-        """Show a draft as the API does."""
-        return cls(
-            decision_id=decision_id,
-            group=made.group,
-            test=made.test,
-            path=made.path,
-            text=made.text,
-            replaces=made.replaces or None,
-        )
 
 
 router = APIRouter(tags=["decisions"])
@@ -223,10 +187,11 @@ async def explain_decision(caller: CallerOf, explanations: ExplanationsOf, decis
 )
 async def make_rule_test(
     caller: CallerOf, explanations: ExplanationsOf, decision_id: str, way: Way = "change"
-) -> RuleTestModel:
+) -> Annotated[RuleTest, Model(blank=("replaces",))]:
     """Make a rule test for a recorded decision, and a starting rule with that test. Nothing is stored.
 
     `change` starts from the rule that stopped the call, unless it is locked. `own` makes a new rule refusing the call;
     `test` makes one in shadow, which only keeps the test.
     """
-    return RuleTestModel.build(decision_id, await explanations.draft(caller.principal, decision_id, way))
+    made = await explanations.draft(caller.principal, decision_id, way)
+    return RuleTest(**msgspec.structs.asdict(made), decision_id=decision_id)

@@ -10,7 +10,7 @@ from baton.kernel.http.features import of
 from baton.machines.session_projects import SessionProjects
 from baton.people.callers import ArrivedAt, CallerOf
 from baton.people.rate_limits import WORK
-from baton.spawn.bodies import SpawnBody, SpawnModel, spawn_request
+from baton.spawn.bodies import ShownStart, SpawnBody, Started, spawn_request
 from baton.spawn.graphs.starts import GraphSpawns
 from baton.spawn.service import Spawns
 
@@ -28,7 +28,7 @@ async def spawn(
     projects: SessionProjectsOf,
     arrived: ArrivedAt,
     body: SpawnBody,
-) -> SpawnModel:
+) -> ShownStart:
     """Judge the start of an agent and return its plan; with `execute: run` the plan becomes a job.
 
     The checks, in this order, refuse with the code `unknown_agent`, `missing_metadata` (422), `tool_not_allowed`,
@@ -47,4 +47,4 @@ async def spawn(
         if pin is not None:
             request = msgspec.structs.replace(request, project=pin.project)
         spawned = await spawns.spawn(caller.principal, request)
-    return SpawnModel.build(spawned, graph_id)
+    return Started.of(spawned, graph_id)

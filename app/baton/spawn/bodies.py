@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
+import msgspec
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
 from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.arguments import JobArgumentsBody, MaybeModel, arguments_of
-from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, MaybeText, Shown, Text
+from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, MaybeText, Model, Text
 from baton.rules.agents.judge import Spawn
+from baton.rules.agents.plan import Acp, Delegation, Plan
 from baton.shared.caller import Caller
 from baton.spawn.service import SpawnRequest, SpawnResult
 
@@ -75,103 +77,49 @@ class SpawnBody(SpawnFields):
     task: MaybeName = Field("", description="With `graph_id`: the task's name in the graph.")
 
 
-class WrapperModel(BaseModel):
-    """The first tool call of a thin wrapper, with its fixed arguments."""
-
-    target: str
-    call: str | None = None
-    max_turns: int | None = None
-    reasoning_effort: str | None = None
-
-
-class AcpModel(BaseModel):
-    """Session parameters for an agent controlled over the Agent Client Protocol (ACP)."""
-
-    provider: str
-    model: str | None = None
-    mode: str
-
-
-class JobStateModel(BaseModel):
+class StartedJob(msgspec.Struct, frozen=True, kw_only=True):
     """The job running the agent; `waiting` is absent unless it waits in its queue."""
 
     id: str
     state: str
-    waiting: Shown[Waiting] | None = None
+    waiting: Waiting | None
+
+
+class Started(Plan, frozen=True, kw_only=True):
+    """The start of the agent: `argv` with `stdin` on standard input and `env` added to the environment, or over ACP.
+
+    Absent are `cli_model` for the client's own default, and `tools` for all. `model_reason` names what decided the
+    model: the request, the agent's own file, a row, a default. `tier` is CHEAP, MEDIUM or EXPENSIVE, and `colour` is
+    its green, blue or purple. `instruction` is what its system prompt says about delegating. `notes` are skipped checks,
+    with reasons. `violation` is the rule of the waves that this start broke, where the graph only counts it.
+    """
+
+    graph_id: str
+    task: str
+    violation: str
+    job: StartedJob | None
 
     @classmethod
-    def build(cls, result: SpawnResult) -> "JobStateModel":
-        """Return a start's job in its API form."""
-        waiting = result.waiting and result.waiting
-        return cls(id=result.job_id, state=result.job_state, waiting=waiting)
+    def of(cls, result: SpawnResult, graph_id: str = "") -> "Started":
+        """Return the start of an agent, in a graph or without one."""
+        job = StartedJob(id=result.job_id, state=result.job_state, waiting=result.waiting) if result.job_id else None
+        plan = msgspec.structs.asdict(result.plan)
+        return cls(**plan, graph_id=graph_id, task=result.task, violation=result.violation, job=job)
 
 
-class SpawnModel(BaseModel):
-    """The start of the agent: `argv` with `stdin` on standard input and `env` added to the environment, or over ACP."""
-
-    agent_type: str
-    roster: str
-    task_id: str
-    display_model: str
-    cli_model: str | None = Field(None, description="Absent for the client's own default.")
-    model_reason: str = Field(
-        description="What decided the model: the request, the agent's own file, a row, a default."
-    )
-    tier: str | None = Field(None, description="CHEAP, MEDIUM or EXPENSIVE.")
-    colour: str | None = Field(None, description="The tier's colour: green, blue or purple.")
-    thinking_budget: int | None = None
-    tools: list[str] | None = Field(None, description="The agent's tools; absent for all.")
-    delegation: WrapperModel | None = None
-    instruction: str | None = Field(None, description="What its system prompt says about delegating.")
-    system_prompt: str
-    argv: list[str]
-    stdin: str
-    env: dict[str, str]
-    acp: AcpModel
-    notes: list[str] = Field(description="Skipped checks, with reasons.")
-    graph_id: str | None = None
-    task: str | None = None
-    violation: str | None = Field(
-        None, description="The rule of the waves that this start broke, where the graph only counts it."
-    )
-    job: JobStateModel | None = None
-
-    @classmethod
-    def build(cls, result: SpawnResult, graph_id: str = "") -> "SpawnModel":
-        """Return a start in its API form."""
-        plan = result.plan
-        delegation = plan.delegation
-        return cls(
-            agent_type=plan.agent,
-            roster=plan.roster,
-            task_id=plan.task_id,
-            display_model=plan.display_model,
-            cli_model=plan.cli_model or None,
-            model_reason=plan.model_reason,
-            tier=plan.tier or None,
-            colour=plan.colour or None,
-            thinking_budget=plan.thinking_budget or None,
-            tools=list(plan.tools) or None,
-            delegation=WrapperModel(
-                target=delegation.target,
-                call=delegation.call or None,
-                max_turns=delegation.max_turns or None,
-                reasoning_effort=delegation.reasoning_effort or None,
-            )
-            if delegation
-            else None,
-            instruction=plan.instruction or None,
-            system_prompt=plan.system_prompt,
-            argv=list(plan.argv),
-            stdin=plan.stdin,
-            env=plan.env,
-            acp=AcpModel(provider=plan.acp.provider, model=plan.acp.model or None, mode=plan.acp.mode),
-            notes=list(plan.notes),
-            graph_id=graph_id or None,
-            task=result.task or None,
-            violation=result.violation or None,
-            job=JobStateModel.build(result) if result.job_id else None,
-        )
+_PLAN_BLANK = ("cli_model", "tier", "colour", "thinking_budget", "tools", "instruction")
+ShownStart = Annotated[
+    Started,
+    Model(
+        "SpawnModel",
+        without=("agent",),
+        blank=(*_PLAN_BLANK, "graph_id", "task", "violation"),
+        agent_type=Annotated[str, Field(validation_alias="agent")],
+        delegation=Annotated[Delegation, Model("WrapperModel", blank=("call", "max_turns", "reasoning_effort"))] | None,
+        acp=Annotated[Acp, Model(blank=("model",))],
+        job=Annotated[StartedJob, Model("JobStateModel")] | None,
+    ),
+]
 
 
 def spawn_request(caller: Caller, fields: Mapping[str, Any], *, in_graph: bool) -> SpawnRequest:

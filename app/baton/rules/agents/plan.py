@@ -93,7 +93,7 @@ _WRAPPER = {
 
 
 class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The call of a thin wrapper: the target's model, the tool, and the tool's fixed arguments."""
+    """The first call of a thin wrapper: the target's model, the tool, and the tool's fixed arguments."""
 
     target: str
     call: str = ""
@@ -102,7 +102,7 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Acp(msgspec.Struct, frozen=True, kw_only=True):
-    """The session parameters for an agent controlled over ACP; `model` is "" for the agent's own default."""
+    """The session parameters for an agent controlled over the Agent Client Protocol (ACP); `model` may be its own."""
 
     provider: str
     model: str

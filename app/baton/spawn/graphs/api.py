@@ -11,7 +11,7 @@ from baton.kernel.http.features import of
 from baton.kernel.http.paging import Text, after, page
 from baton.people.callers import ArrivedAt, CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
-from baton.spawn.bodies import SpawnModel, spawn_request
+from baton.spawn.bodies import ShownStart, Started, spawn_request
 from baton.spawn.graphs import bodies
 from baton.spawn.graphs.service import Graphs
 from baton.spawn.graphs.starts import GraphSpawns
@@ -74,13 +74,13 @@ async def get_graph(caller: CallerOf, graphs: GraphsOf, graph_id: str) -> bodies
 )
 async def spawn_task(
     caller: CallerOf, graph_spawns: GraphSpawnsOf, arrived: ArrivedAt, graph_id: str, body: bodies.TaskSpawnBody
-) -> SpawnModel:
+) -> ShownStart:
     """Start one task: it is judged as by `/spawn`, and then by its wave."""
     if body.graph_id not in {"", graph_id}:
         raise Invalid("graph_id", f"is `{body.graph_id}`, and the path names `{graph_id}`")
     request = spawn_request(caller, body.model_dump(exclude={"task", "graph_id"}), in_graph=True)
     _, result = await graph_spawns.spawn(caller.principal, graph_id, body.task, request, arrived=arrived)
-    return SpawnModel.build(result, graph_id)
+    return Started.of(result, graph_id)
 
 
 @router.post(
@@ -98,7 +98,7 @@ async def spawn_tasks(
     }
     stored, results = await graph_spawns.batch(caller.principal, graph_id, each or request, arrived=arrived)
     return bodies.BatchModel(
-        graph=bodies.GraphModel.build(stored), spawned=[SpawnModel.build(one, graph_id) for one in results]
+        graph=bodies.GraphModel.build(stored), spawned=[Started.of(one, graph_id) for one in results]
     )
 
 

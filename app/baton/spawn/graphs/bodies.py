@@ -19,7 +19,7 @@ from baton.rules.agents.task_graph import (
     state_of,
     totals,
 )
-from baton.spawn.bodies import PURPOSE, GraphId, LongText, Name, Prompt, SpawnFields, SpawnModel
+from baton.spawn.bodies import PURPOSE, GraphId, LongText, Name, Prompt, ShownStart, SpawnFields
 from baton.spawn.graphs.graph import GraphCompliance, NewGraph, StoredGraph, Violation
 
 TaskName = Annotated[str, Field(pattern=r"^[^\s/.`][^/`\x00-\x1f\x7f]{0,99}$")]
@@ -218,7 +218,7 @@ class BatchModel(BaseModel):
     """The graph after the start, and the start of each agent."""
 
     graph: GraphModel
-    spawned: list[SpawnModel]
+    spawned: list[ShownStart]
 
 
 # The HTTP models of the compliance of task graphs.
