@@ -106,7 +106,7 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
 
 
 def _kept(server: Scripted) -> list[object]:
-    transport = {"host", "user-agent", "accept", "accept-encoding", "connection", "content-length"}
+    transport = {"host", "user-agent", "accept", "accept-encoding", "connection", "content-length", "baton-id"}
     seen = [
         (one.path, {name: text for name, text in one.headers.items() if name not in transport}, one.body)
         for one in server.seen

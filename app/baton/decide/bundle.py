@@ -2,7 +2,7 @@
 
 import asyncio
 import gzip
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from typing import Annotated, Any
 from uuid import UUID
@@ -30,7 +30,7 @@ from baton.rules.policy.load import layers_of
 from baton.sessions.exceptions.service import Exceptions
 from baton.shared.bundle import LONGEST_OUTAGE_D, MOST_RECORDS, Bundle
 from baton.shared.decided import DELIVERED
-from baton.shared.record_ids import moment_of
+from baton.shared.record_ids import is_between, moment_of
 from baton.shared.storable import aliases_of
 
 _AHEAD = timedelta(minutes=5)
@@ -128,14 +128,13 @@ async def deliver_records(
 
 
 def _record(principal: Principal, number: int, given: DeliveredDecision) -> Record:
-    now, name = datetime.now(UTC), f"records.{number}"
-    at = moment_of(str(given.id)) if given.id.version == 7 else None  # noqa: PLR2004 - UUIDv7
-    if at is None or not now - timedelta(days=LONGEST_OUTAGE_D) <= at <= now + _AHEAD:
+    name, record_id = f"records.{number}", str(given.id)
+    if given.id.version != 7 or not is_between(record_id, timedelta(days=LONGEST_OUTAGE_D), _AHEAD):  # noqa: PLR2004 - UUIDv7
         raise Invalid(f"{name}.id", f"must be a UUIDv7 of the last {LONGEST_OUTAGE_D} days")
     values = given.model_dump(mode="json", exclude_none=True)
     values["degraded"] = [SERVER, *(one for one in values.get("degraded", ()) if one != SERVER)]
     who = {one: getattr(principal, one) for one in ("organisation", "team", "user", "role")}
     try:
-        return msgspec.convert(values | who | {"at": at, "event": "PreToolUse"}, Record)
+        return msgspec.convert(values | who | {"at": moment_of(record_id), "event": "PreToolUse"}, Record)
     except msgspec.ValidationError as error:
         raise Invalid(name, f"is no decision: {error}") from None

@@ -128,13 +128,15 @@ class Hooks:
             is_answered = False
         return HookOutcome(wants="again" if is_answered else "")
 
-    async def handle(self, caller: Caller, event: HookEvent, *, again: bool = False) -> HookOutcome:
-        """Return the answer to one event; `again` as in `PreToolUse.decide`."""
+    async def handle(
+        self, caller: Caller, event: HookEvent, *, again: bool = False, decision_id: str = ""
+    ) -> HookOutcome:
+        """Return the answer to one event; `again` and `decision_id` as in `PreToolUse.decide`."""
         unknown: tuple[str, ...] = ()
         if event.sign is not None:
             event, unknown = await self._brackets.place(caller.principal, event)
         if event.name == "PreToolUse":
-            return await self._tool_call(caller, event, unknown, again=again)
+            return await self._tool_call(caller, event, unknown, again=again, decision_id=decision_id)
         answer = self._answers.get(event.name)
         return HookOutcome() if answer is None else await answer(caller, event)
 
@@ -161,10 +163,10 @@ class Hooks:
         return HookOutcome(answer=answer, degraded=started.degraded, wants="agents" if started.wants_agents else "")
 
     async def _tool_call(
-        self, caller: Caller, event: HookEvent, unknown: tuple[str, ...], *, again: bool
+        self, caller: Caller, event: HookEvent, unknown: tuple[str, ...], *, again: bool, decision_id: str
     ) -> HookOutcome:
         call = as_call(caller, event)
-        decision = await self._pre_tool_use.decide(caller, call, degraded=unknown, again=again)
+        decision = await self._pre_tool_use.decide(caller, call, degraded=unknown, again=again, decision_id=decision_id)
         answer = answer_of(decision.verdict)
         if event.sign is not None and answer.effect == "none":
             await self._brackets.started(caller.principal, event)

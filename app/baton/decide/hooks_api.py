@@ -32,7 +32,8 @@ from baton.machines.session_projects import ClientActivity
 from baton.people.callers import CallerReader
 from baton.records.analytics.hook_failures import HookFailures
 from baton.records.pipeline.recorder import Counters
-from baton.shared.caller import PROTOCOL, Caller
+from baton.shared.caller import PROTOCOL, Caller, header
+from baton.shared.record_ids import is_recent
 
 MAX_BODY = 32 << 20
 """Bytes of an event."""
@@ -83,7 +84,9 @@ class HooksEndpoint:
             event = msgspec.structs.replace(event, agents=_checksum(request.headers))
         if SHIM in request.headers:
             await self._processes.remember(request.headers[SHIM])
-        outcome = await self._service.handle(caller, event, again=about == _AGAIN)
+        decision_id = header(request.headers, b"baton-id")
+        decision_id = decision_id if is_recent(decision_id) else ""
+        outcome = await self._service.handle(caller, event, again=about == _AGAIN, decision_id=decision_id)
         body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
         return Response(encode(body), 200, _headers(outcome, caller))
 

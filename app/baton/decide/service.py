@@ -229,13 +229,15 @@ class PreToolUse:
         *,
         is_held: bool = False,
         again: bool = False,
+        decision_id: str = "",
     ) -> Decision:
         """Decide a call and record the decision. A retry gets the first attempt's answer and is not counted.
 
         `degraded` lists the services unavailable while the call was read. `again`: a person has answered about the call
-        meanwhile, so it is no retry.
+        meanwhile, so it is no retry. `decision_id` is the id that the caller's relay would give its own decision.
         """
         case = await self._place(caller, call)
+        case.decision_id = decision_id or case.decision_id
         if again:
             case.key = (*case.key[:3], case.key[3] and case.key[3] + b" again")
         case.degraded = degraded

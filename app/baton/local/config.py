@@ -22,6 +22,8 @@ RELAY = "BATON_RELAY"
 """The relay's socket and, behind a blank, the Python that runs it; absent without a relay."""
 RELAY_PORT = "BATON_RELAY_PORT"
 """The relay's port for a client's http hooks and, behind a blank, its secret; absent without such hooks."""
+BUNDLE = "BATON_BUNDLE"
+"""The digest of the relay's stored rules, their time in seconds since 1970, and their owner's digest; set by the relay."""
 RUNNER_START = "BATON_RUNNER_START"
 """Whether the person agreed that `baton delegate` starts the runner: `yes`, `no`, or absent if they were not asked."""
 
@@ -38,6 +40,7 @@ NAMES = (
     INSTALLED,
     RELAY,
     RELAY_PORT,
+    BUNDLE,
     RUNNER_START,
     *map(digests_name, CLIENTS),
 )
@@ -92,13 +95,15 @@ def stored(name: str, env: Mapping[str, str] = os.environ) -> str:
     return _read(config_path(env)).get(name, "")
 
 
-def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path:
+def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ, path: Path | None = None) -> Path:
     """Write values into the file, keep its other lines, and return its path. "" takes a value out. Its mode is 0600.
+
+    `path` names another file than the environment's.
 
     Raises:
         ValueError: If a value holds a line break.
     """
-    path = config_path(env)
+    path = path or config_path(env)
     for name, value in values.items():
         if set(value) & {"\n", "\r", "\0"}:
             raise ValueError(f"`{name}` contains a line break; the file `{path}` cannot store it")

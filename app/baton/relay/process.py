@@ -5,6 +5,7 @@ It adds no credential: a request carries the headers of its hook, so a caller ca
 
 import contextlib
 import http.client
+import json
 import os
 import queue
 import socket
@@ -16,15 +17,22 @@ import time
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from baton.local.config import RELAY_PORT, config_path
 from baton.local.hook.main import read_config
 from baton.local.server import Api
 from baton.relay.native import LARGEST, NativePort
+from baton.relay.request import CALL_ID, hook_of
 from baton.shared.person_socket import is_ours, is_person_socket, local_folder
+
+if TYPE_CHECKING:
+    from baton.relay.outage import Outage
 
 IDLE_S = 1_800
 """Seconds without a request until the relay ends."""
+CALL_S = 1.0
+"""Seconds to wait for the decision on a call, before the relay decides it."""
 UPSTREAM_S = 14.0
 """Seconds to wait for the server: the longest wait of a hook."""
 WAIT_S = 560.0
@@ -44,12 +52,26 @@ def relay_socket(url: str) -> Path:
 class _Relay(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
 
-    def __init__(self, path: Path, api: Api) -> None:
+    def __init__(self, path: Path, api: Api, config: str) -> None:
         self.api, self.used, self.requests = api, time.monotonic(), 0
+        self._config, self._importing = Path(config), threading.Lock()
+        self._outage: Outage | None = None
         self.connections: queue.SimpleQueue[http.client.HTTPConnection] = queue.SimpleQueue()
         self.port: NativePort | None = None
         super().__init__(str(path), _Handler)
         self.inode = path.stat().st_ino
+
+    @property
+    def outage(self) -> "Outage":
+        """What decides while the server is away. The engine takes longer to import than the relay may to listen."""
+        with self._importing:
+            if self._outage is None:
+                from baton.relay.bundle import Bundles
+                from baton.relay.outage import Outage
+
+                self._outage = Outage(Bundles(self._config, self.send), self.api.config.url)
+                self._outage.begin()
+            return self._outage
 
     def verify_request(self, request: object, client_address: object) -> bool:  # noqa: ARG002 - socketserver's signature
         """Accept only processes of this user."""
@@ -75,9 +97,37 @@ class _Relay(socketserver.ThreadingUnixStreamServer):
     def forward(
         self, path: str, body: bytes, headers: dict[str, str], seconds: float = UPSTREAM_S
     ) -> tuple[int, list[tuple[str, str]], bytes]:
-        """Send a hook to the server, and return its answer. Raise OSError or HTTPException without one."""
+        """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError or HTTPException."""
         self.used, self.requests = time.monotonic(), self.requests + 1
-        until = self.used + seconds
+        hook = hook_of(path, body, headers)
+        is_call = hook.event == "PreToolUse" and not hook.about
+        if self.outage.is_lost:
+            self.outage.probe(hook)
+            if (decided := self.outage.decide(hook)) is not None:
+                return decided
+        found, failed = None, None
+        try:
+            more = {CALL_ID: hook.id} if is_call else {}
+            seconds = min(seconds, CALL_S) if is_call else seconds
+            found = self.send("POST", path, body, headers | more, seconds)
+        except (OSError, http.client.HTTPException) as error:
+            failed = error
+        if found is not None and found[0] < 500:  # noqa: PLR2004 - a proxy without its server answers so, too
+            return found[0], found[1], self.outage.answered(hook, found[2])
+        if not hook.about:
+            self.outage.lost()
+        if (decided := self.outage.decide(hook)) is not None:
+            return decided
+        if failed is not None:
+            raise failed
+        assert found is not None  # noqa: S101 - one of both
+        return found
+
+    def send(
+        self, method: str, path: str, body: bytes, headers: dict[str, str], seconds: float
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
+        """Send a request to the server, and return its answer. Raise OSError or HTTPException without one."""
+        until = time.monotonic() + seconds
         while True:
             try:
                 connection, is_kept = self.connections.get_nowait(), True
@@ -87,7 +137,7 @@ class _Relay(socketserver.ThreadingUnixStreamServer):
                 if not is_kept:
                     connection.connect()
                 connection.sock.settimeout(max(0.01, until - time.monotonic()))
-                connection.request("POST", self.api.target(path), body=body, headers=headers)
+                connection.request(method, self.api.target(path), body=body, headers=headers)
                 answer = connection.getresponse()
                 content = answer.read()
             except (ConnectionError, http.client.HTTPException):
@@ -110,7 +160,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Report the state."""
         port = self.server.port.server_address[1] if self.server.port else 0
-        self._answer(200, [], f'{{"pid":{os.getpid()},"requests":{self.server.requests},"port":{port}}}'.encode())
+        state = {"pid": os.getpid(), "requests": self.server.requests, "port": port, **self.server.outage.state()}
+        self._answer(200, [], json.dumps(state).encode())
 
     def do_DELETE(self) -> None:
         """Stop."""
@@ -175,7 +226,7 @@ def main() -> None:
         raise SystemExit(f"`{path.parent}` is not a folder of this user alone. Remove it and start the relay again.")
     path.unlink(missing_ok=True)
     os.umask(0o177)
-    with _Relay(path, api) as relay:
+    with _Relay(path, api, config) as relay:
         if place := read_config(config).get(RELAY_PORT):
             with contextlib.suppress(OSError):  # `baton relay status` shows that another listens there
                 relay.port = NativePort(place, api.config.url, config, relay.forward)
@@ -183,6 +234,7 @@ def main() -> None:
         # The shim waits until the output is closed: a native hook that finds no port lets its call run.
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         threading.Thread(target=relay.end_when_idle, daemon=True).start()
+        threading.Thread(target=lambda: relay.outage, daemon=True).start()
         relay.serve_forever(poll_interval=IDLE_S)
 
 

@@ -1,8 +1,10 @@
 """Ids of records: UUIDv7, sorted by time."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+_UUID7 = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 _LATEST_MS = 2**48 - 1
@@ -11,6 +13,17 @@ _LATEST_MS = 2**48 - 1
 def moment_of(uuid7: str) -> datetime:
     """Return the creation time of a UUIDv7, in UTC, to the millisecond."""
     return datetime.fromtimestamp(int(uuid7[:8] + uuid7[9:13], 16) / 1000, UTC)
+
+
+def is_recent(text: str) -> bool:
+    """Return whether a text is a UUIDv7 of the last or the next ten minutes."""
+    return bool(_UUID7.fullmatch(text)) and is_between(text, timedelta(minutes=10), timedelta(minutes=10))
+
+
+def is_between(uuid7: str, before: timedelta, after: timedelta) -> bool:
+    """Return whether a UUIDv7 was created at most `before` ago, or is at most `after` ahead of the clock."""
+    now = datetime.now(UTC)
+    return least_id(now - before) <= uuid7 <= least_id(now + after)
 
 
 def id_at(moment: datetime, digits: bytes) -> str:

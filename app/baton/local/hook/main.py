@@ -347,7 +347,7 @@ class Hook:
 
     def _is_first(self, body: bytes) -> bool:
         """Return and record whether this is the session's first notice. A session's start always is."""
-        session = _session(body)
+        session = session_of(body)
         if self.event != "SessionStart" and os.path.exists(self._mark(session)):
             return False
         return self._remember(session) or self.event == "SessionStart"
@@ -410,7 +410,7 @@ def login() -> str:
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
-def _session(body: bytes) -> str:
+def session_of(body: bytes) -> str:
     """Return the session's id, for one notice per session; the parent process if the event names none."""
     for key in _SESSION_KEYS:
         value = body.partition(key)[2].lstrip(b" \t\r\n:")

@@ -1,0 +1,146 @@
+"""The bundle of a relay: fetched from the server, kept on disk, checked by its digest, compiled in the background."""
+
+import contextlib
+import gzip
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from baton.local.config import BUNDLE, replace_file, save
+from baton.local.hook.main import read_config
+from baton.rules.policy.load import PolicySet, fitting, only, rebuilt
+from baton.shared import storable
+from baton.shared.bundle import Bundle
+
+FRESH_S = 60.0
+"""How old a bundle may be, in seconds, before the next hook lets it be fetched again."""
+OLD_S = 86_400.0
+"""Age, in seconds, from which only guardrails and locked rules hold."""
+FETCH_S = 10.0
+MOST_SPOOLED = 256 << 20
+"""Bytes of records that wait for the server; further ones are lost, and counted."""
+_STAMPED_S = 3_600.0
+"""How often the time of an unchanged bundle is written."""
+
+Send = Callable[[str, str, bytes, dict[str, str], float], tuple[int, list[tuple[str, str]], bytes]]
+"""Sends method, target, body and headers within some seconds; returns status, headers and content."""
+
+
+class Bundles:
+    """The newest bundle and its policy sets. `owner` is the digest of the identity that it was fetched with."""
+
+    def __init__(self, config: Path, send: Send) -> None:
+        self._config, self.send = config, send
+        self.using = threading.RLock()
+        """Held while the rules are used or replaced: their caches belong to one thread at a time."""
+        self.owner = self._digest = ""
+        self.confirmed = self._stamped = self.tried = 0.0
+        """When the server last sent or confirmed the bundle, and when it was last asked: seconds since 1970."""
+        self.bundle: Bundle | None = None
+        self.is_changed = False
+        """Whether another program has changed the stored bundle."""
+        self._base: PolicySet | None = None
+        self._sets: dict[str, tuple[PolicySet, tuple[str, ...]]] = {}
+
+    @property
+    def is_old(self) -> bool:
+        """Whether only guardrails and locked rules hold."""
+        return time.time() - self.confirmed > OLD_S
+
+    @property
+    def as_of(self) -> str:
+        """The time of the last confirmation, for people; "" without a bundle."""
+        return f"{datetime.fromtimestamp(self.confirmed, UTC):%Y-%m-%d %H:%M} UTC" if self.bundle else ""
+
+    def path(self, owner: str, kind: str) -> Path:
+        """Return the place of an owner's file."""
+        return self._config.parent / f"relay-{owner[:16]}.{kind}"
+
+    def load(self) -> None:
+        """Read the stored bundle, and compile it. The config file has its digest, its time and its owner."""
+        digest, _, rest = read_config(str(self._config)).get(BUNDLE, "").partition(" ")
+        seconds, _, owner = rest.partition(" ")
+        with contextlib.suppress(OSError, ValueError):
+            content = self.path(owner, "json").read_bytes()
+            self.is_changed = sha256(content).hexdigest() != digest
+            if not self.is_changed:
+                self.confirmed = self._stamped = min(float(seconds), time.time())
+                self._take(owner, digest, content)
+
+    def fetch(self, owner: str, headers: dict[str, str]) -> bool:
+        """Ask for a newer bundle. Return whether the server has answered; OSError and HTTPException pass through."""
+        self.tried = time.time()
+        known = self._digest if owner == self.owner else ""
+        more = {"If-None-Match": f'"{known}"', "Accept-Encoding": "gzip"}
+        status, given, content = self.send("GET", "/bundle", b"", headers | more, FETCH_S)
+        if status == 200:  # noqa: PLR2004 - OK
+            fields = {name.lower(): value for name, value in given}
+            content = gzip.decompress(content) if fields.get("content-encoding") == "gzip" else content
+            digest = sha256(content).hexdigest()
+            if fields.get("etag", "").removeprefix("W/") != f'"{digest}"':
+                return True  # something between changes the answers
+            self._take(owner, digest, content)
+            replace_file(self.path(owner, "json"), content, mode=0o600)
+            self._stamped = 0.0
+        if status in {200, 304}:
+            self.confirmed, self.is_changed = time.time(), False
+            if self.confirmed - self._stamped > _STAMPED_S:
+                self._stamped = self.confirmed
+                save({BUNDLE: f"{self._digest} {self.confirmed:.0f} {owner}"}, path=self._config)
+        return status < 500  # noqa: PLR2004 - a server's own failure
+
+    def _take(self, owner: str, digest: str, content: bytes) -> None:
+        bundle = msgspec.json.decode(content, type=Bundle)
+        base = rebuilt([one for one in bundle.layers if not one.narrow], bundle.unlocks)
+        with self.using:
+            storable.learn(bundle.aliases)
+            self._base, self.bundle, self.owner, self._digest, self._sets = base, bundle, owner, digest, {}
+
+    def policies(self, bundle: Bundle, project: str) -> tuple[PolicySet, tuple[str, ...]]:
+        """Return the rules in force in a project, and why they are not all."""
+        assert self._base is not None  # noqa: S101 - there is one with each bundle
+        found = self._sets.get(project)
+        if found is None:
+            narrow = [one for one in bundle.layers if one.tier in {"team", "user"} or one.name == project]
+            policies, problems = fitting(self._base, [one for one in narrow if one.narrow], bundle.unlocks)
+            found = self._sets[project] = policies, ("policies",) if problems else ()
+        if not self.is_old:
+            return found
+        locked = found[0].locked
+        kept = only(found[0], lambda rule: rule.id.startswith("guardrails/") or rule.id in locked)
+        return kept, (*found[1], "policies")
+
+
+class Spool:
+    """Records that wait for the server, a line of JSON each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, line: bytes) -> None:
+        """Keep a record. Raise OSError if it cannot."""
+        if self.path.exists() and self.path.stat().st_size > MOST_SPOOLED:
+            raise OSError("too many records wait")
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(handle, line + b"\n")
+        finally:
+            os.close(handle)
+
+    def first(self, most: int) -> list[bytes]:
+        """Return the oldest records; none without a file."""
+        try:
+            return self.path.read_bytes().split(b"\n")[:-1][:most]
+        except OSError:
+            return []
+
+    def drop(self, count: int) -> None:
+        """Remove the oldest records. Raise OSError."""
+        rest = self.path.read_bytes().split(b"\n")[count:]
+        replace_file(self.path, b"\n".join(rest), mode=0o600)

@@ -1,0 +1,354 @@
+"""Decides hooks while the server is away, by the bundle; tells each session of the loss and of the return.
+
+The history is that of the calls seen here. What only the server knows is unknown to the rules: background tasks, other
+editors, agents' files, and the rate. A question for another person, or on a client without questions, is a refusal.
+"""
+
+import contextlib
+import http.client
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from time import perf_counter_ns
+
+import msgspec
+
+from baton.clients.event import HookAnswer, HookEvent
+from baton.clients.registry import CLIENTS, can_ask, who_posts
+from baton.local.hook.main import session_of
+from baton.relay.bundle import FETCH_S, FRESH_S, Bundles, Spool
+from baton.relay.request import HookRequest
+from baton.rules.call.call import ToolCall
+from baton.rules.call.modes import Mode, keys_for, resolve, strictest
+from baton.rules.call.verdict import Facts, Verdict
+from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.exceptions import holds, layer_of, rule_of
+from baton.rules.policy.load import PolicyProblems, PolicySet
+from baton.rules.policy.matching.context import Context
+from baton.shared.bundle import MOST_RECORDS, Bundle
+from baton.shared.caller import PROTOCOL, Caller, as_call, caller_of
+from baton.shared.decided import (
+    DELIVERED,
+    DecidedCall,
+    Decision,
+    ModeInForce,
+    answer_of,
+    decision_record,
+    is_refused,
+    masked,
+    refused_question,
+    started_agent,
+    with_id,
+)
+from baton.shared.storable import project_name
+
+LOAD_S = 2.0
+"""Seconds that a hook waits for the stored rules to be compiled."""
+PROBE_S = 1.0
+"""Seconds between two looks for the server during an outage; only hooks lead to one."""
+_SEEN, _LARGEST_SEEN = 512, 16 << 10
+"""Hooks that are kept for the history of an outage, and the longest of them, in bytes."""
+_SESSIONS, _NAMES = 256, 50
+_STOPPED = (b'"deny"', b'"ask"', b'"block"')
+_TELLING = frozenset({"PreToolUse", "SessionStart", "UserPromptSubmit"})
+_DECIDED = frozenset({"PreToolUse", "PreSkillShellCommand", "PermissionRequest"})
+_NEVER = frozenset({400, 413, 422})
+"""Statuses of records that the server never takes. They stay in a file of their own."""
+_AWAY = "The server is away, so no approval can be requested. Try again later, or ask the person to run it."
+_encode = msgspec.json.Encoder().encode
+
+
+class _Session:
+    """What was seen of a session: its project and models, and the calls of its agents. `is_whole`: from its start."""
+
+    def __init__(self, caller: Caller, event: HookEvent) -> None:
+        call = as_call(caller, event)
+        self.is_whole = event.name == "SessionStart"
+        self._first = msgspec.structs.replace(
+            call, project=call.project or call.project_root or call.cwd, models=caller.models
+        )
+        self._calls: dict[str, deque[str]] = {}
+
+    def placed(self, caller: Caller, event: HookEvent) -> ToolCall:
+        """Return a call of the session, in the project where the session began."""
+        call, first = as_call(caller, event), self._first
+        same = call.project == first.project
+        return msgspec.structs.replace(
+            call,
+            project=first.project,
+            project_root=(call.project_root if same else "") or first.project_root,
+            worktrees=(call.worktrees if same else ()) or first.worktrees,
+            models=first.models,
+        )
+
+    def add(self, call: ToolCall, policies: PolicySet) -> None:
+        """Remember a call that was not refused."""
+        self._calls.setdefault(call.agent_id, deque(maxlen=_NAMES)).append(policies.history_name(call))
+
+    def history(self, call: ToolCall) -> tuple[str, ...] | None:
+        """Return the earlier calls of the call's agent, None if some may be unknown."""
+        return tuple(self._calls.get(call.agent_id, ())) if self.is_whole else None
+
+
+class Outage:
+    """The state of one server for this user."""
+
+    def __init__(self, bundles: Bundles, server: str) -> None:
+        self._bundles, self._server = bundles, server
+        self.is_lost = False
+        self.unstored = 0
+        """Records lost because the disk is full."""
+        self._probed = 0.0
+        self._told: OrderedDict[str, None] = OrderedDict()
+        """The sessions whose person knows of the loss, and not yet of the return."""
+        self._seen: deque[HookRequest] = deque(maxlen=_SEEN)
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._working = threading.Lock()
+        """Held while a bundle is fetched or records are delivered."""
+        self._loaded = threading.Event()
+
+    def _spool(self, owner: str = "") -> Spool:
+        return Spool(self._bundles.path(owner or self._bundles.owner, "jsonl"))
+
+    def state(self) -> dict[str, object]:
+        """Return what `baton relay status` shows."""
+        return {
+            "server": "lost" if self.is_lost else "up",
+            "rules_as_of": self._bundles.as_of,
+            "rules_changed": self._bundles.is_changed,
+            "records_waiting": len(self._spool().first(1 << 30)),
+            "records_lost": self.unstored,
+        }
+
+    def begin(self) -> None:
+        """Compile the stored bundle in the background, so that the first call during an outage need not wait."""
+        self._beside(self._load)
+
+    def _load(self) -> None:
+        try:
+            self._bundles.load()
+        finally:
+            self._loaded.set()
+
+    def lost(self) -> None:
+        """Note that the server gave no answer."""
+        self.is_lost, self._probed = True, time.monotonic()
+
+    def answered(self, hook: HookRequest, content: bytes) -> bytes:
+        """Note an answer of the server, and return it, with the notice of its return if there was none yet."""
+        self.is_lost = False
+        is_told = hook.event in {"PreToolUse", "SessionStart"} and not hook.about and len(hook.body) <= _LARGEST_SEEN
+        if is_told and not any(word in content for word in _STOPPED):
+            self._seen.append(hook)
+        is_due = time.time() - self._bundles.tried > FRESH_S or hook.owner != self._bundles.owner
+        if is_due or self._spool(hook.owner).path.exists():
+            self._beside(lambda: self._renew(hook))
+        session = session_of(hook.body)
+        if session not in self._told or hook.event not in _TELLING:
+            return content
+        try:
+            said, event = msgspec.json.decode(content, type=dict), self._read(hook)
+            back = CLIENTS[event.client].render(
+                event.native_name, HookAnswer(system_message=f"{self._server} is back.")
+            )
+        except (KeyError, ValueError):
+            return content
+        if not back or back.keys() & said.keys():
+            return content  # it is told with a later answer
+        del self._told[session]
+        return _encode(said | back)
+
+    def probe(self, hook: HookRequest) -> None:
+        """Look for the server now and then, in the background. Once it is back, it gets the records."""
+        if time.monotonic() - self._probed > PROBE_S:
+            self._probed = time.monotonic()
+            self._beside(lambda: self._renew(hook))
+
+    def _beside(self, work: Callable[[], None]) -> None:
+        def run() -> None:
+            # What fails here is tried again with a later hook.
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError, PolicyProblems):
+                work()
+            self._working.release()
+
+        if self._working.acquire(blocking=False):
+            threading.Thread(target=run, daemon=True).start()
+
+    def _renew(self, hook: HookRequest) -> None:
+        if not self._bundles.fetch(hook.owner, hook.identity):
+            return
+        self.is_lost, spool = False, self._spool(hook.owner)
+        while lines := spool.first(MOST_RECORDS):
+            body = b'{"records":[' + b",".join(lines) + b"]}"
+            headers = hook.identity | {"Content-Type": "application/json"}
+            status, _, _ = self._bundles.send("POST", "/bundle/records", body, headers, FETCH_S)
+            if status in _NEVER:
+                Spool(spool.path.with_suffix(".refused")).add(b"\n".join(lines))
+            elif status != 204:  # noqa: PLR2004 - stored
+                return
+            with self._bundles.using:
+                spool.drop(len(lines))
+        with self._bundles.using:
+            if spool.path.exists() and not spool.path.stat().st_size:
+                spool.path.unlink()
+
+    def decide(self, hook: HookRequest) -> tuple[int, list[tuple[str, str]], bytes] | None:
+        """Return the answer to a hook in the client's words; None without rules for it, or if it asks about another hook."""
+        self._loaded.wait(LOAD_S)
+        with self._bundles.using:
+            bundle = self._bundles.bundle
+            if bundle is None or hook.owner != self._bundles.owner or hook.about:
+                return None
+            try:
+                event = self._read(hook)
+            except (KeyError, ValueError):
+                return None
+            answer = HookAnswer()
+            more: tuple[str, ...] = ()
+            if event.name in _DECIDED:
+                answer, more = self._decided(bundle, hook, event)
+        client = CLIENTS[event.client]
+        told = msgspec.structs.replace(
+            answer, system_message=" ".join(filter(None, (answer.system_message, self._notice())))
+        )
+        body, with_notice = (client.render(event.native_name, one) for one in (answer, told))
+        session = session_of(hook.body)
+        if (
+            event.name in _TELLING
+            and body != with_notice
+            and (session not in self._told or event.name == "SessionStart")
+        ):
+            self._told[session] = None
+            body = with_notice
+            if len(self._told) > _SESSIONS:
+                self._told.popitem(last=False)
+        return (
+            200,
+            [
+                ("Baton-Protocol", PROTOCOL),
+                ("Baton-Degraded", ",".join(["server", *more])),
+                ("Baton-Decision-Id", hook.id),
+            ],
+            _encode(body),
+        )
+
+    def _notice(self) -> str:
+        held = "only guardrails and locked rules hold" if self._bundles.is_old else "your rules hold"
+        return (
+            f"{self._server} does not answer. Baton decides on this machine: {held}, as of {self._bundles.as_of}. Approvals"
+            " and new settings wait for the server."
+        )
+
+    def _read(self, hook: HookRequest) -> HookEvent:
+        """Read a hook's event. Raise KeyError for an unknown client, ValueError for an unreadable payload."""
+        payload = msgspec.json.decode(hook.body.decode("utf-8", "replace"), type=dict)
+        return who_posts(CLIENTS[hook.client], payload).read(payload, hook.event)
+
+    def _session(self, bundle: Bundle, hook: HookRequest, event: HookEvent) -> tuple[Caller, _Session]:
+        """Return a hook's caller and session."""
+        fields = {name.lower().encode(): value.encode("latin-1", "replace") for name, value in hook.headers.items()}
+        caller = caller_of(bundle.principal, fields, "allow", project_name)
+        known = self._sessions.get(event.session_id)
+        if known is None or event.name == "SessionStart":
+            known = self._sessions[event.session_id] = _Session(caller, event)
+            if len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+        return caller, known
+
+    def _catch_up(self, bundle: Bundle) -> None:
+        """Read the hooks that the server has answered, for their sessions' histories."""
+        while self._seen:
+            hook = self._seen.popleft()
+            with contextlib.suppress(KeyError, ValueError):
+                event = self._read(hook)
+                caller, session = self._session(bundle, hook, event)
+                if event.name == "PreToolUse":
+                    call = session.placed(caller, event)
+                    session.add(call, self._bundles.policies(bundle, call.project)[0])
+
+    def _decided(self, bundle: Bundle, hook: HookRequest, event: HookEvent) -> tuple[HookAnswer, tuple[str, ...]]:
+        """Decide a call as the server would, and keep its record. Return the answer, and what else is degraded."""
+        started = perf_counter_ns()
+        self._catch_up(bundle)
+        caller, session = self._session(bundle, hook, event)
+        call = session.placed(caller, event)
+        policies, missing = self._bundles.policies(bundle, call.project)
+        is_held = event.name == "PreSkillShellCommand"
+        mode = self._mode(bundle, caller, call) if not is_held else Mode()
+        freeze = strictest(bundle.freezes, bundle.principal, call.project, call.session_id, datetime.now(UTC))
+        facts = Facts(
+            call=call,
+            level=mode.level if mode.enabled else "off",
+            history=session.history(call),
+            background_running=None,
+            other_editor=None,
+            principal=bundle.principal,
+            lifted=_lifted(bundle, call, policies),
+            installed="\n".join(f"hook_settings\t{path}" for path in caller.installed),
+            accepts_rewrites=caller.accepts_rewrites,
+            freeze=freeze,
+        )
+        verdict = Verdict() if caller.disabled and freeze is None else evaluate(policies, facts)
+        if event.name == "PermissionRequest":
+            return (answer_of(verdict) if verdict.effect == "deny" else HookAnswer()), missing
+        if verdict.effect == "ask" and (is_held or _needs_server(call, verdict, policies)):
+            verdict = refused_question(verdict, call.client, _AWAY)
+        decision = Decision(
+            id=hook.id,
+            verdict=with_id(verdict, hook.id),
+            mode=ModeInForce(enabled=mode.enabled, level=mode.level, scope=mode.scope),
+            revision=policies.revision,
+            degraded=("server", *missing, *verdict.errors),
+            elapsed_us=(perf_counter_ns() - started) // 1000,
+            overridden=caller.disabled or caller.mode_off or any(hit.effect == "lifted" for hit in verdict.hits),
+        )
+        if not is_refused(call.client, verdict.effect):
+            session.add(call, policies)
+        record = masked(
+            decision_record(
+                DecidedCall(caller=caller, call=call, decision=decision, started=started_agent(policies, call, verdict))
+            )
+        )
+        self._keep({"id": record.id} | {name: getattr(record, name) for name in DELIVERED})
+        answer = answer_of(decision.verdict)
+        return (
+            msgspec.structs.replace(answer, effect="deny") if is_held and answer.effect == "ask" else answer
+        ), missing
+
+    def _mode(self, bundle: Bundle, caller: Caller, call: ToolCall) -> Mode:
+        if bundle.principal.job or caller.mode_off or self._bundles.is_old:
+            return Mode()
+        settings = {one.key: one for one in bundle.modes}
+        keys = keys_for(bundle.principal, call.project, call.session_id)
+        return resolve(tuple(settings[key] for key in keys if key in settings), datetime.now(UTC))
+
+    def _keep(self, record: dict[str, object]) -> None:
+        try:
+            self._spool().add(_encode(record))
+        except OSError:
+            self.unstored += 1
+
+
+def _lifted(bundle: Bundle, call: ToolCall, policies: PolicySet) -> frozenset[str]:
+    """Return the rules that an exception lifts for a call."""
+    user, now = bundle.principal.user, datetime.now(UTC)
+    keys = {
+        ("session", call.session_id, user), ("user", "", user), ("project", call.project, ""),
+        ("team", bundle.principal.team, ""),
+    }  # fmt: skip
+    context = Context(policies, Facts(call=call, principal=bundle.principal))
+    return frozenset(
+        one.rule
+        for one in bundle.grants
+        if one.key in keys and one.expires_at > now and holds(one.condition, context)
+        if (rule := rule_of(policies, one.rule)) is not None and layer_of(rule) == one.layer
+    )
+
+
+def _needs_server(call: ToolCall, verdict: Verdict, policies: PolicySet) -> bool:
+    """Return whether a question cannot be put to the person at the client, but needs a request."""
+    asking = {hit.id for hit in verdict.hits if hit.effect == "ask"} | {verdict.rule}
+    for_others = any(one.id in asking and "self" not in one.file.approvers for one in policies.rules)
+    return for_others or not can_ask(call.client) or (call.models.headless and policies.config.headless == "request")

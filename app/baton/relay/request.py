@@ -1,0 +1,43 @@
+"""One hook on its way through the relay."""
+
+import os
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+from baton.shared.record_ids import id_at
+
+CALL_ID = "Baton-Id"
+"""The header with the id of a call's decision: server and relay record a call under the same id, so it is stored once."""
+_IDENTITY = ("authorization", "baton-user", "baton-team")
+
+
+class HookRequest(NamedTuple):
+    """A client's hook: its target, body and headers, and the id of its decision."""
+
+    client: str
+    event: str
+    about: str
+    body: bytes
+    headers: dict[str, str]
+    id: str
+
+    @property
+    def owner(self) -> str:
+        """The digest of the identity that the hook has."""
+        return sha256(repr(sorted(self.identity.items())).encode()).hexdigest()
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The headers with the hook's identity."""
+        return {low: value for name, value in self.headers.items() if (low := name.lower()) in _IDENTITY}
+
+
+def hook_of(target: str, body: bytes, headers: dict[str, str]) -> HookRequest:
+    """Read a hook's request."""
+    url = urlsplit(target)
+    query = parse_qs(url.query)
+    event, about = (query.get(name, [""])[0] for name in ("event", "about"))
+    name = id_at(datetime.now(UTC), os.urandom(10))
+    return HookRequest(url.path.removeprefix("/hooks/"), event, about, body, headers, name)
