@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from baton.decide.explanation import Explanation, Explanations, ProgramInLine, ReadLine
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Model
+from baton.kernel.http.fields import ApiModel
 from baton.modes.bodies import ShownSetting
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -27,7 +27,7 @@ class SpanModel(BaseModel):
     end: int
 
 
-ShownProgram = Annotated[ProgramInLine, Model("LineProgramModel", span=SpanModel | None)]
+ShownProgram = Annotated[ProgramInLine, ApiModel("LineProgramModel", span=SpanModel | None)]
 
 
 class LineModel(BaseModel):
@@ -187,7 +187,7 @@ async def explain_decision(caller: CallerOf, explanations: ExplanationsOf, decis
 )
 async def make_rule_test(
     caller: CallerOf, explanations: ExplanationsOf, decision_id: str, way: Way = "change"
-) -> Annotated[RuleTest, Model(blank=("replaces",))]:
+) -> Annotated[RuleTest, ApiModel(blank=("replaces",))]:
     """Make a rule test for a recorded decision, and a starting rule with that test. Nothing is stored.
 
     `change` starts from the rule that stopped the call, unless it is locked. `own` makes a new rule refusing the call;

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from baton.kernel.http.fields import PROJECT, Model, Moment
+from baton.kernel.http.fields import PROJECT, ApiModel, Moment
 from baton.rules.call.modes import Freeze, FreezeScope, Mode, ModeSetting, Scope
 
 Level = Literal["strict", "guidance"]
@@ -49,9 +49,9 @@ class ListedMode(ModeSetting, frozen=True, kw_only=True, omit_defaults=True):
     etag: str
 
 
-_SETTING = Model(without=("delegated",), blank=("id", "user", "project", "locked", "reason", "set_by"))
+_SETTING = ApiModel(without=("delegated",), blank=("id", "user", "project", "locked", "reason", "set_by"))
 ShownSetting = Annotated[ModeSetting, _SETTING]
-ShownMode = Annotated[Mode, Model(chain=list[ShownSetting])]
+ShownMode = Annotated[Mode, ApiModel(chain=list[ShownSetting])]
 
 
 class FreezeBody(BaseModel):
@@ -74,7 +74,7 @@ class FreezeBody(BaseModel):
     expires_at: Moment | None = Field(None, description="When it ends by itself; never when absent.")
 
 
-ShownFreeze = Annotated[Freeze, Model(blank=("id", "user"))]
+ShownFreeze = Annotated[Freeze, ApiModel(blank=("id", "user"))]
 
 
 class FreezePage(BaseModel):

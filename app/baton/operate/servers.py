@@ -19,7 +19,7 @@ from baton.delegate.runners.counts import JobCounts, JobLoad
 from baton.kernel.base.oidc_settings import OidcSettings
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Model
+from baton.kernel.http.fields import ApiModel
 from baton.kernel.redis.client import Redis, RedisRefused, RedisUnavailable, digest
 from baton.lib.text.masking import mask
 from baton.operate.health import DependencySince, Health
@@ -177,10 +177,10 @@ ServersOf = Annotated[Servers, Depends(of(Servers))]
 SettingsOf = Annotated[Settings, Depends(of(Settings))]
 
 
-ShownWorker = Annotated[WorkerState, Model("WorkerModel", without=("host", "server_pid"))]
+ShownWorker = Annotated[WorkerState, ApiModel("WorkerModel", without=("host", "server_pid"))]
 
 
-_QUEUE = Model(
+_QUEUE = ApiModel(
     "JobQueueModel", without=("queue_age_s",), oldest_s=Annotated[float, Field(validation_alias="queue_age_s")]
 )
 
@@ -188,15 +188,15 @@ _QUEUE = Model(
 class ServersModel(BaseModel):
     """Running servers. `queue` is absent while the database is down."""
 
-    servers: list[Annotated[Server, Model(workers=list[ShownWorker])]]
-    dependencies: list[Annotated[DependencySince, Model("DependencyModel")]]
+    servers: list[Annotated[Server, ApiModel(workers=list[ShownWorker])]]
+    dependencies: list[Annotated[DependencySince, ApiModel("DependencyModel")]]
     queue: Annotated[JobLoad, _QUEUE] | None = None
 
 
 class SettingsModel(BaseModel):
     """All settings of the answering server."""
 
-    items: list[Annotated[SettingInForce, Model("SettingModel")]]
+    items: list[Annotated[SettingInForce, ApiModel("SettingModel")]]
 
 
 @router.get("/status/servers", operation_id="get_servers", response_model_exclude_none=True)

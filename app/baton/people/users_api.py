@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Model
+from baton.kernel.http.fields import ApiModel
 from baton.kernel.http.paging import Cursor, IfMatch, Limit, Text, after, etag, page
 from baton.people.callers import CallerOf
 from baton.people.directory import User
@@ -19,7 +19,7 @@ Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in 
 Name = Annotated[str, Path(max_length=200)]
 
 
-ShownUser = Annotated[User, Model(blank=("account",))]
+ShownUser = Annotated[User, ApiModel(blank=("account",))]
 
 
 class UserBody(BaseModel):

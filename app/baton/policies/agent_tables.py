@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from baton.kernel.base.errors import NotFound
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT
+from baton.kernel.http.fields import PROJECT, ApiModel
 from baton.kernel.http.paging import check_if_match, etag
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
@@ -27,7 +27,7 @@ CONFIG = "config.yaml"
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent: its effective row, its model, and the names of overridden keys."""
+    """One agent. `model` comes from its row (`leave-alone`: none); `overridden` names the keys changed by a layer."""
 
     agent: str
     model: str
@@ -154,6 +154,9 @@ Text = Annotated[str, Field(max_length=20_000)]
 _OVERRIDE = "/policies/layers/{tier}/agents/{table}/{agent}"
 
 
+_ROW = Annotated[dict[str, Any], BeforeValidator(msgspec.to_builtins)]
+
+
 class AgentTableModel(BaseModel):
     """An agents table without its rows. `agents` is their number."""
 
@@ -163,19 +166,10 @@ class AgentTableModel(BaseModel):
     agents: int
 
 
-class AgentRowModel(BaseModel):
-    """One agent. `model` comes from its row (`leave-alone`: none); `overridden` names the keys changed by a layer."""
-
-    agent: str
-    model: str
-    row: dict[str, Any]
-    overridden: list[str]
-
-
 class AgentTableRowsModel(AgentTableModel):
     """An agents table with its rows."""
 
-    rows: list[AgentRowModel]
+    rows: list[Annotated[AgentRow, ApiModel(row=_ROW)]]
 
 
 def _checked_model(model: str) -> str:
@@ -250,14 +244,7 @@ async def get_agent_table(
     """Show a table's rows with your overrides."""
     found, rows = await tables.rows(caller.principal, project or caller.project, table)
     return AgentTableRowsModel(
-        id=found.id,
-        description=found.description,
-        default_model=found.default_model,
-        agents=len(rows),
-        rows=[
-            AgentRowModel(agent=one.agent, model=one.model, row=msgspec.to_builtins(one.row), overridden=one.overridden)
-            for one in rows
-        ],
+        id=found.id, description=found.description, default_model=found.default_model, agents=len(rows), rows=rows
     )
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Model
+from baton.kernel.http.fields import ApiModel
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require
@@ -42,7 +42,7 @@ class UnlockBody(BaseModel):
     until: datetime = Field(description="End of the unlock, at most 30 days from now.")
 
 
-ShownUnlock = Annotated[StoredUnlock, Model("UnlockModel")]
+ShownUnlock = Annotated[StoredUnlock, ApiModel("UnlockModel")]
 
 
 @router.post("/policies/unlocks", operation_id="unlock_policies", status_code=201, dependencies=[ADMIN])

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
 from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.arguments import JobArgumentsBody, MaybeModel, arguments_of
-from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, MaybeText, Model, Text
+from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, ApiModel, MaybeText, Text
 from baton.rules.agents.judge import Spawn
 from baton.rules.agents.plan import Acp, Delegation, Plan
 from baton.shared.caller import Caller
@@ -110,14 +110,15 @@ class Started(Plan, frozen=True, kw_only=True):
 _PLAN_BLANK = ("cli_model", "tier", "colour", "thinking_budget", "tools", "instruction")
 ShownStart = Annotated[
     Started,
-    Model(
+    ApiModel(
         "SpawnModel",
         without=("agent",),
         blank=(*_PLAN_BLANK, "graph_id", "task", "violation"),
         agent_type=Annotated[str, Field(validation_alias="agent")],
-        delegation=Annotated[Delegation, Model("WrapperModel", blank=("call", "max_turns", "reasoning_effort"))] | None,
-        acp=Annotated[Acp, Model(blank=("model",))],
-        job=Annotated[StartedJob, Model("JobStateModel")] | None,
+        delegation=Annotated[Delegation, ApiModel("WrapperModel", blank=("call", "max_turns", "reasoning_effort"))]
+        | None,
+        acp=Annotated[Acp, ApiModel(blank=("model",))],
+        job=Annotated[StartedJob, ApiModel("JobStateModel")] | None,
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.context.patterns.pattern import (
@@ -14,10 +15,9 @@ from baton.context.patterns.pattern import (
     MOST_GLOBS,
     NewPattern,
     Pattern,
-    PatternCheck,
 )
 from baton.context.patterns.service import Match
-from baton.kernel.http.fields import PROJECT, Model
+from baton.kernel.http.fields import PROJECT, ApiModel
 from baton.kernel.http.paging import PageQuery, Text
 
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -80,17 +80,7 @@ class NewPatternBody(BaseModel):
 
     def proposal(self) -> NewPattern:
         """Return the proposal in the service's form."""
-        return NewPattern(
-            signature=self.signature,
-            text=self.text,
-            project=self.project,
-            domain=self.domain,
-            language=self.language,
-            globs=tuple(self.globs),
-            confidence=self.confidence,
-            check=PatternCheck(**self.check.model_dump()),
-            reason=self.reason,
-        )
+        return msgspec.convert(self.model_dump(exclude={"team"}), NewPattern)
 
 
 class ApproveBody(BaseModel):
@@ -125,8 +115,8 @@ class MergeBody(BaseModel):
     reason: _Reason = ""
 
 
-ShownPattern = Annotated[Pattern, Model(check=CheckBody, in_force=bool)]
-ShownMatch = Annotated[Match, Model("PatternMatchModel", pattern=ShownPattern)]
+ShownPattern = Annotated[Pattern, ApiModel(check=CheckBody, in_force=bool)]
+ShownMatch = Annotated[Match, ApiModel("PatternMatchModel", pattern=ShownPattern)]
 
 
 class PatternPage(BaseModel):

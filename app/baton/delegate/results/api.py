@@ -10,7 +10,7 @@ from baton.delegate.jobs.bodies import JobSummary
 from baton.delegate.results.diff_pages import LONGEST_PAGE, DiffPage, DiffPages
 from baton.delegate.results.service import JobResults, ResultAction, ResultOutcome
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Model
+from baton.kernel.http.fields import ApiModel
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
@@ -57,7 +57,7 @@ class PullRequestBody(ResultBody):
     draft: bool = Field(False, description="Open it as a draft.")
 
 
-ShownAction = Annotated[ResultAction, Model(without=("asked",))]
+ShownAction = Annotated[ResultAction, ApiModel(without=("asked",))]
 
 
 class ResultActionsModel(BaseModel):

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,7 +16,7 @@ from baton.delegate.runners.progress import Finish, JobProgress, ProgressReceipt
 from baton.delegate.runners.service import LeaseClaim, Poll, Runners
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import Lifecycle, of
-from baton.kernel.http.fields import Model, Shown
+from baton.kernel.http.fields import ApiModel, Shown
 from baton.people.callers import ArrivedAt, CallerOf
 
 router = APIRouter(tags=["runners"])
@@ -29,7 +30,7 @@ Name = Annotated[str, Field(max_length=200)]
 FolderName = Annotated[str, Field(pattern=r"^([A-Za-z0-9]{1,32}/){1,64}$")]
 
 
-ShownRunner = Annotated[Runner, Model(without=("organisation", "team", "boot_id", "folders"))]
+ShownRunner = Annotated[Runner, ApiModel(without=("organisation", "team", "boot_id", "folders"))]
 
 
 class RunnersModel(BaseModel):
@@ -86,7 +87,7 @@ class PollBody(BaseModel):
     acked_commands: list[Name] = Field([], max_length=MOST)
 
 
-ShownCommand = Annotated[RunnerCommand, Model("CommandModel", kind=Literal["cancel", "permission", "result"])]
+ShownCommand = Annotated[RunnerCommand, ApiModel("CommandModel", kind=Literal["cancel", "permission", "result"])]
 
 
 class PollAnswerModel(BaseModel):
@@ -213,13 +214,7 @@ async def poll_runner(
     """Renew a runner's leases, and answer as soon as there are jobs, commands or losses."""
     if lifecycle.phase != "ready":
         raise StoreUnavailable("this server is stopping; poll again in a moment")
-    poll = Poll(
-        **body.model_dump(exclude={"active", "providers", "workspaces", "acked_commands"}),
-        providers=tuple(body.providers),
-        workspaces=tuple(body.workspaces),
-        active=tuple(LeaseClaim(**one.model_dump()) for one in body.active),
-        acked_commands=tuple(body.acked_commands),
-    )
+    poll = msgspec.convert(body.model_dump(), Poll)
 
     async def has_left() -> bool:
         return lifecycle.phase != "ready" or await request.is_disconnected()

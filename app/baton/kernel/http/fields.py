@@ -181,8 +181,8 @@ Shape = TypeVar("Shape")
 _BLANK_IS_ABSENT = BeforeValidator(lambda value: value or None)
 
 
-class Model:
-    """Lets pydantic read a struct by its attributes: `Annotated[User, Model(blank=("account",))]`.
+class ApiModel:
+    """Lets pydantic read a struct by its attributes: `Annotated[User, ApiModel(blank=("account",))]`.
 
     Args:
         name: The name in OpenAPI; by default that of the struct and `Model`.
@@ -200,7 +200,7 @@ class Model:
         return handler.generate_schema(struct_model(source, *self._options))
 
 
-Shown = Annotated[Shape, Model()]
+Shown = Annotated[Shape, ApiModel()]
 """A struct in an answer, such as `items: list[Shown[Job]]`. Its name in OpenAPI is `JobModel`."""
 
 

@@ -201,7 +201,7 @@ class Classification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerQuality(msgspec.Struct, frozen=True):
-    """Whether an answer passes, and why not."""
+    """Whether an answer is good enough, and why not."""
 
     passed: bool
     reason: str

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import BatonError, Invalid, NotFound
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT, Model, Moment, Shown
+from baton.kernel.http.fields import PROJECT, ApiModel, Moment, Shown
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.people.users import require
@@ -62,7 +62,7 @@ class ReplayBody(BaseModel):
     limit: int = Field(10_000, ge=1, le=1_000_000)
 
 
-ShownPack = Annotated[PackReport, Model("PackModel")]
+ShownPack = Annotated[PackReport, ApiModel("PackModel")]
 
 
 class ShapedPack(PackReport, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ async def report_pack(
     name: Name = "",
     since: Moment | None = None,
     until: Moment | None = None,
-) -> Annotated[ShapedPack, Model("PackReportModel")]:
+) -> Annotated[ShapedPack, ApiModel("PackReportModel")]:
     """Show a pack's hits in a period (seven days), with its three noisiest shapes and an exception for each."""
     chosen, period = await _set(caller, policies, layers, tier, name), _period(since, until)
     one = next((one for one in await rule_hits.packs(caller.principal, chosen, period) if one.name == pack), None)

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Shown
-from baton.lib.router.local_answers import Classification
+from baton.kernel.http.fields import ApiModel, Shown
+from baton.lib.router.local_answers import AnswerQuality, Classification
 from baton.people.callers import CallerOf
 from baton.route.pipeline.models import Models
 
@@ -37,13 +37,6 @@ class QualityBody(BaseModel):
     answer: str = Field(max_length=1_000_000)
 
 
-class QualityModel(BaseModel):
-    """Whether the answer is good enough, and why not."""
-
-    passed: bool
-    reason: str
-
-
 @router.post("/classify", operation_id="classify_prompt")
 async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody) -> Shown[Classification]:
     """Show a prompt's kind of task, and whether a local model would be asked to answer it."""
@@ -51,7 +44,8 @@ async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody
 
 
 @router.post("/quality-gate", operation_id="judge_answer")
-async def judge_answer(caller: CallerOf, models: ModelsOf, body: QualityBody) -> QualityModel:
+async def judge_answer(
+    caller: CallerOf, models: ModelsOf, body: QualityBody
+) -> Annotated[AnswerQuality, ApiModel("QualityModel")]:
     """Judge an answer by its length, a refusal at its start, and the required content for its intent."""
-    found = models.local_answers.judge(caller.principal, body.intent, body.answer)
-    return QualityModel.model_validate(found, from_attributes=True)
+    return models.local_answers.judge(caller.principal, body.intent, body.answer)

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from baton.kernel.http.fields import Model
+from baton.kernel.http.fields import ApiModel
 from baton.lib.router.agents import Agent
 from baton.route.rosters.agents import LONGEST_NAME, MOST_AGENTS
 from baton.route.rosters.catalogue import RoutingRoster
@@ -29,14 +30,7 @@ class AgentBody(BaseModel):
 
     def agent(self) -> Agent:
         """Return the agent as routing reads it."""
-        return Agent(
-            name=self.name,
-            description=self.description or "",
-            body=self.body or "",
-            triggers=tuple(self.triggers or ()),
-            capabilities=tuple(self.capabilities or ()),
-            examples=tuple(self.examples or ()),
-        )
+        return msgspec.convert(self.model_dump(exclude_none=True), Agent)
 
 
 class RosterBody(BaseModel):
@@ -72,9 +66,9 @@ class RosterBody(BaseModel):
 _SIZE = Annotated[int, Field(validation_alias="size")]
 ShownPush = Annotated[
     PushedRoster,
-    Model("PushedRosterModel", without=("owner", "digest", "size"), blank=("team",), team=str, agents=_SIZE),
+    ApiModel("PushedRosterModel", without=("owner", "digest", "size"), blank=("team",), team=str, agents=_SIZE),
 ]
-ShownRoster = Annotated[RoutingRoster, Model(without=("size",), blank=("version",), agents=_SIZE)]
+ShownRoster = Annotated[RoutingRoster, ApiModel(without=("size",), blank=("version",), agents=_SIZE)]
 
 
 class ListedAgents(RoutingRoster, frozen=True, kw_only=True):
@@ -83,10 +77,10 @@ class ListedAgents(RoutingRoster, frozen=True, kw_only=True):
     rows: list[Agent]
 
 
-ShownAgent = Annotated[Agent, Model("RoutingAgentModel", without=("body", "capabilities", "examples"))]
+ShownAgent = Annotated[Agent, ApiModel("RoutingAgentModel", without=("body", "capabilities", "examples"))]
 ShownAgents = Annotated[
     ListedAgents,
-    Model("RoutingRosterAgentsModel", without=("size",), blank=("version",), agents=_SIZE, rows=list[ShownAgent]),
+    ApiModel("RoutingRosterAgentsModel", without=("size",), blank=("version",), agents=_SIZE, rows=list[ShownAgent]),
 ]
 
 

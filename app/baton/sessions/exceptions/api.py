@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Model, Shown
+from baton.kernel.http.fields import ApiModel, Shown
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE, WORK
@@ -49,7 +49,7 @@ class GrantBody(BaseModel):
 
 
 ShownException = Annotated[
-    RuleException, Model("ExceptionModel", without=("organisation", "team", "layer", "approvers"))
+    RuleException, ApiModel("ExceptionModel", without=("organisation", "team", "layer", "approvers"))
 ]
 
 

@@ -4,21 +4,11 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from baton.kernel.http.fields import PROJECT, Moment, Shown, Text
+from baton.kernel.http.fields import PROJECT, ApiModel, Moment, Shown, Text
 from baton.kernel.http.paging import PageQuery
-from baton.rules.agents.task_graph import (
-    Barrier,
-    Level,
-    OnWindowClose,
-    State,
-    Task,
-    TaskSpec,
-    WaveReport,
-    state_of,
-    totals,
-)
+from baton.rules.agents.task_graph import Barrier, Level, OnWindowClose, State, Task, WaveReport, state_of, totals
 from baton.spawn.bodies import PURPOSE, GraphId, LongText, Name, Prompt, ShownStart, SpawnFields
 from baton.spawn.graphs.graph import GraphCompliance, NewGraph, StoredGraph, Violation
 
@@ -85,27 +75,11 @@ class GraphBody(BaseModel):
 
     def new(self, project: str) -> NewGraph:
         """Return the graph to make; `project` is from the request's header."""
-        tasks = {
-            name: TaskSpec(
-                agent_type=one.agent_type,
-                description=one.description,
-                prompt=one.prompt,
-                depends_on=tuple(one.depends_on),
-            )
-            for name, one in self.tasks.items()
+        given = self.model_dump(exclude={"strict"}) | {
+            "level": self.level or ("guidance" if self.strict is False else "strict"),
+            "project": self.project or project,
         }
-        return NewGraph(
-            session_id=self.session_id,
-            tasks=tasks,
-            level=self.level or ("guidance" if self.strict is False else "strict"),
-            barrier=self.barrier,
-            window_ms=self.window_ms,
-            on_window_close=self.on_window_close,
-            execute=self.execute,
-            workspace=self.workspace,
-            roster=self.roster,
-            project=self.project or project,
-        )
+        return msgspec.convert(given, NewGraph)
 
 
 class TaskModel(BaseModel):
@@ -224,21 +198,15 @@ class BatchModel(BaseModel):
 # The HTTP models of the compliance of task graphs.
 
 
-class ViolationModel(BaseModel):
-    """A broken rule of the waves. `refused`: the start was refused, not only counted."""
-
-    kind: Literal["wrong_wave", "parallel_window", "reopened"]
-    wave: int
-    task: str | None = None
-    detail: str
-    refused: bool
-    at: datetime
-
-    @classmethod
-    def build(cls, violation: Violation) -> "ViolationModel":
-        """Return a violation in its API form."""
-        own = {"wave": violation.wave + 1, "task": violation.task or None}
-        return cls(**msgspec.structs.asdict(violation) | own)
+ShownViolation = Annotated[
+    Violation,
+    ApiModel(
+        without=("id", "graph_id"),
+        blank=("task",),
+        kind=Literal["wrong_wave", "parallel_window", "reopened"],
+        wave=Annotated[int, BeforeValidator(lambda number: number + 1)],
+    ),
+]
 
 
 class ComplianceModel(BaseModel):
@@ -257,7 +225,7 @@ class ComplianceModel(BaseModel):
     compliant: bool
     violations: dict[str, int]
     waves: list[Shown[WaveReport]]
-    log: list[ViolationModel]
+    log: list[ShownViolation]
 
     @classmethod
     def build(cls, found: GraphCompliance) -> "ComplianceModel":
@@ -272,7 +240,7 @@ class ComplianceModel(BaseModel):
             compliant=all(wave.compliant for wave in found.waves),
             violations=dict(totals(found.waves)),
             waves=list(found.waves),
-            log=[ViolationModel.build(violation) for violation in found.violations],
+            log=found.violations,
         )
 
 

@@ -41,15 +41,12 @@ class StoredGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """A broken rule of the waves; `wave` counts from 0, `task` is "" for the whole wave.
-
-    `refused`: the start was refused, otherwise tolerated.
-    """
+    """A broken rule of the waves. `refused`: the start was refused, not only counted."""
 
     id: str
     graph_id: str
-    wave: int
-    task: str
+    wave: int  # counts from 0
+    task: str  # "" for the whole wave
     kind: str
     detail: str
     refused: bool

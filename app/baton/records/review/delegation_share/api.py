@@ -1,13 +1,13 @@
 """`GET /analytics/delegation`: how many calls agents delegated, made themselves, or were refused."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
+import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT, Moment
+from baton.kernel.http.fields import PROJECT, ApiModel, Moment
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, PageQuery, Text, after, csv_response, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -39,7 +39,7 @@ _KEYS: dict[By, tuple[str, ...]] = {
 }
 
 
-class DelegationModel(BaseModel):
+class GroupShare(CallGroup, frozen=True, kw_only=True):
     """One group: a session of a user, a user, a team or a day (UTC).
 
     `calls` is `delegated` (by sub-agents, and the calls starting them) + `direct` (by the main thread itself) +
@@ -47,38 +47,19 @@ class DelegationModel(BaseModel):
     tier than the parent's, out of `injected` by model. Calls with the new model `ignored` by the client are in neither.
     """
 
-    session_id: str | None = None
-    user: str | None = None
-    team: str | None = None
-    day: str | None = None
-    project: str | None = None
-    first_at: datetime
-    last_at: datetime
-    calls: int
-    delegated: int
-    direct: int
-    blocked: int
-    asked: int
-    overridden: int
-    guided: int
-    spawned: int
     share_delegated: float
-    injected: dict[str, int]
-    ignored: int
     cheaper: int
 
     @classmethod
-    def build(cls, group: CallGroup, parent: str) -> "DelegationModel":
-        """Show a group as the API does."""
-        named = {name: getattr(group, name) or None for name in ("session_id", "user", "team", "day", "project")}
-        counts = {
-            name: getattr(group, name)
-            for name in (
-                "first_at", "last_at", "calls", "delegated", "direct", "blocked", "asked", "overridden", "guided",
-                "spawned", "injected", "ignored",
-            )
-        }  # fmt: skip
-        return cls(**named, **counts, share_delegated=share(group), cheaper=cheaper(group, parent))
+    def of(cls, group: CallGroup, parent: str) -> "GroupShare":
+        """Return a group with its shares."""
+        return cls(**msgspec.structs.asdict(group), share_delegated=share(group), cheaper=cheaper(group, parent))
+
+
+ShownGroup = Annotated[
+    GroupShare,
+    ApiModel("DelegationModel", without=("last_id", "client"), blank=("session_id", "user", "team", "day", "project")),
+]
 
 
 class DelegationPage(BaseModel):
@@ -86,7 +67,7 @@ class DelegationPage(BaseModel):
 
     by: By
     parent: Model
-    items: list[DelegationModel]
+    items: list[ShownGroup]
     next_cursor: str | None = None
 
 
@@ -125,12 +106,12 @@ async def get_delegation(
     wanted = DelegationFilter(**filters)
     if as_table:
         groups = await delegation_share.summarize(caller.principal, wanted, by, after=FIRST, limit=MOST_IN_A_TABLE)
-        models = [DelegationModel.build(one, parent).model_dump(mode="json") for one in groups]
+        rows = [msgspec.to_builtins(GroupShare.of(one, parent)) for one in groups]
         columns = (*_KEYS[by], *_COLUMNS)
-        return csv_response(columns, [tuple(one[name] for name in columns) for one in models])
+        return csv_response(columns, [tuple(row[name] for name in columns) for row in rows])
     place = After(*after(query.cursor, 2))
     found = await delegation_share.summarize(caller.principal, wanted, by, after=place, limit=query.limit + 1)
     items, next_cursor = page(found, query.limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return DelegationPage(
-        by=by, parent=parent, items=[DelegationModel.build(one, parent) for one in items], next_cursor=next_cursor
+        by=by, parent=parent, items=[GroupShare.of(one, parent) for one in items], next_cursor=next_cursor
     )
