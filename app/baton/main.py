@@ -97,6 +97,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        generate_unique_id_function=lambda route: route.name,  # the `operationId`
     )
     app.guard = Guard(settings.allowed_hosts)
     app.admit = lambda _: None
@@ -172,7 +173,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         routing=route.pipeline,
         context=context,
         limits=app.state.limits,
-        events=events.emitter,
+        events=events,
         is_worker=is_worker,
     )
     # Built after `decide`, although below it: delegated agents' permission requests are decided like any call.
@@ -192,6 +193,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         history=sessions.history,
         inventories=machines.inventories,
         jobs=delegate.counts,
+        approvals=decide.approvals,
         events=events.personal,
         modes=modes.listing,
         is_worker=is_worker,

@@ -52,6 +52,28 @@ def test_an_empty_page_says_what_to_do_and_its_steps_turn_green_by_themselves(wo
         page.goto("about:blank")  # it would miss its server
 
 
+FOR_A_LEAD = """
+id: team/deploys
+description: The lead approves deploys.
+match: {shell: {program: deploy}}
+decision: ask
+approvers: [lead]
+reason: Deploys need the lead.
+tests: {match: [deploy prod], not_match: [make]}
+"""
+
+
+def test_a_request_that_nobody_may_answer_is_an_alarm(fresh):
+    server, page = fresh
+    with server.client() as http:
+        body = {"files": {"team/deploys.yaml": FOR_A_LEAD}}
+        http.put("/policies/layers/organisation?activate=true", json=body).raise_for_status()
+    call(server, "deploy prod")
+    page.reload()
+    page.get_by_role("region", name="Alarms").get_by_text("for lead").wait_for()
+    page.goto("about:blank")
+
+
 def test_every_count_is_a_link_to_the_list_that_it_counts(world, signed_in):
     server, _ = world
     call(server, "sudo rm -rf / # counted")

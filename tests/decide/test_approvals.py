@@ -1,9 +1,11 @@
 """Approvals over real HTTP: a refused act passes once after a person's word, and nothing else does."""
 
 import json
+import os
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
@@ -16,6 +18,7 @@ from baton.decide.approvals import act_of
 from baton.people.approvals import Approval, may_answer
 from baton.rules.call.call import Principal, ToolCall
 from tests.hooks.shim import HOOKS
+from tests.support.forge import forge
 from tests.support.server import BATON, serving, until
 
 ASKED = "docker run -v /:/host alpine touch /host/x"
@@ -233,6 +236,42 @@ def test_a_lead_answers_where_the_rule_names_the_lead(tmp_path, session):
             assert lea.post(f"/approvals/{made}", json={"answer": "allow"}).json()["decided_by"] == "lea"
             assert act(ann, session, "deploy prod", client="claude-code")[0] == "allow"
             assert act(ann, session, "deploy prod", client="claude-code")[0] == "deny"
+
+
+def test_a_request_that_reached_no_approver_is_an_alarm_until_one_lists_it(tmp_path, session):
+    with serving(tmp_path / "home", BATON_AUTH="on", BATON_WEBHOOK_HOSTS="127.0.0.1:1") as server, ExitStack() as stack:
+        texts = {"admin": (server.home / "admin-token").read_text().strip()}
+
+        def of(user):
+            return stack.enter_context(server.client(Authorization=f"Bearer {texts[user]}"))
+
+        def told(who):
+            return [one.split(" ")[0] for one in who.get("/status").json()["unreached"]]
+
+        admin = of("admin")
+        for user, role, team in (("ann", "developer", "web"), ("lea", "lead", "web"), ("leo", "lead", "data")):
+            admin.put(f"/teams/{team}", json={}).raise_for_status()
+            texts[user] = admin.post("/tokens", json={"user": user, "role": role, "team": team}).json()["text"]
+        files = {"team/deploys.yaml": RULE}
+        admin.put("/policies/layers/organisation?activate=true", json={"files": files}).raise_for_status()
+        ann, lea, leo = of("ann"), of("lea"), of("leo")
+        for who in (ann, leo):
+            waiting(who, session)  # neither may answer it
+        _, text, made = act(ann, session, "deploy prod", client="claude-code")
+        assert "Nobody who may approve" in text
+        assert [told(who) for who in (admin, ann, lea, leo)] == [[made], [made], [made], []]
+        assert "baton_approvals_unreached 1.0" in admin.get("/metrics").text
+        env = os.environ | {"BATON_URL": server.url, "BATON_TOKEN": texts["ann"], "BATON_HOME": str(server.home)}
+        assert f"nobody was told of request: {made} of ann, for lead" in forge.run(["status"], env=env).stdout
+        hook = {"url": "http://127.0.0.1:1/", "topics": ["questions"]}
+        kept = admin.post("/events/webhooks", json=hook).json()["id"]
+        assert told(admin) == []
+        admin.delete(f"/events/webhooks/{kept}").raise_for_status()
+        assert told(admin) == [made]
+        waiting(lea, session)
+        assert told(admin) == []
+        assert "baton_approvals_unreached 0.0" in admin.get("/metrics").text
+        assert "Nobody who" not in act(ann, session, "deploy test", client="claude-code")[1]
 
 
 def test_a_second_rule_for_the_user_does_not_answer_for_the_lead(tmp_path, session):

@@ -55,7 +55,7 @@ async def test_a_task_goes_on_after_a_failure_and_only_an_outage_is_not_logged(d
             raise error
         stop.set()
 
-    await PeriodicTask("flush", 0, work).repeat(database, "default", stop)
+    await PeriodicTask("flush", 0.01, work).repeat(database, "default", stop)
     assert (len(done), caplog.text.count("`flush` failed")) == (2, logged)
 
 

@@ -51,9 +51,19 @@ class StubTelemetry:
         return {"sent": 2, "dropped": 1}
 
 
+async def unreached():
+    return ["apr_1", "apr_2"]
+
+
 def metrics_of(counters):
     return Metrics(
-        counters=counters, recorder=Stub(), policies=Stub(), health=Stub(), jobs=Stub(), telemetry=StubTelemetry()
+        counters=counters,
+        recorder=Stub(),
+        policies=Stub(),
+        health=Stub(),
+        jobs=Stub(),
+        telemetry=StubTelemetry(),
+        unreached=unreached,
     )
 
 
@@ -74,6 +84,7 @@ async def lines(metrics):
         'baton_jobs{state="queued"} 4.0',
         "baton_job_queue_age_seconds 2.5",
         "baton_runners_alive 3.0",
+        "baton_approvals_unreached 2.0",
         "baton_decision_seconds_count 3.0",
         "baton_decision_seconds_sum 2.0016",
         'baton_degraded_total{cause="history"} 1.0',

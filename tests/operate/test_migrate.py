@@ -21,7 +21,7 @@ from baton.operate import migrate, revisions, tables, unreleased
 from baton.people import approvals
 from baton.people.directory import Project
 from baton.people.stores import users as users_store
-from baton.policies.stores.layers import PolicyLayerRow
+from baton.policies.stores.layers import LAYERS
 from baton.rules.call.modes import ModeSetting
 
 
@@ -262,7 +262,7 @@ async def test_stored_names_of_projects_are_folded_into_one_spelling(filled):
         for name, version in ((old, 1), (old, 2), ("Host/x", 1), ("host/x", 1)):
             values = {"organisation": "acme", "tier": "project", "name": name, "version": version, "files": {}}
             more = {"state": "active", "created_at": now, "created_by": "ada", "reason": ""}
-            await connection.execute(insert(PolicyLayerRow.__table__).values(values | more))
+            await connection.execute(insert(LAYERS).values(values | more))
     await migrate.upgrade(filled)
     async with database.transaction() as connection:
         settings = {one.key for one in await modes_store.load_with(connection, "acme", now)}
@@ -271,7 +271,7 @@ async def test_stored_names_of_projects_are_folded_into_one_spelling(filled):
         assert len(found) == 2
         projects = (await users_store.load_with(connection, "acme")).projects
         assert {name: one.team for name, one in projects.items()} == {new: "web", "git.example/Two": "old"}
-        layer = PolicyLayerRow.__table__.c
+        layer = LAYERS.c
         layers = await connection.execute(select(layer.name, layer.version).where(layer.organisation == "acme"))
         assert sorted(map(tuple, layers)) == [("Host/x", 1), (new, 1), (new, 2), ("host/x", 1)]
     await database.close()

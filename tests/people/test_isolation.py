@@ -25,6 +25,7 @@ EMPTY = "empty"
 ADMINS = frozenset({"admin"})
 READERS = frozenset({"admin", "auditor"})
 LEADS = frozenset({"lead", "admin"})
+CALLERS = frozenset(ROLES) - {"auditor", "observer"}
 INSTALLERS = frozenset({"developer", "lead", "admin", "hook"})
 """Of another's team they find nothing; `tests/route/rosters/test_api.py` and `tests/route/feedback/test_api.py` prove it."""
 
@@ -148,6 +149,8 @@ MATRIX = {
     "put_inventory": row(ALL, "/inventory/claude-code?checksum=1-1", {}),
     "list_graphs": row(ALL, "/graphs"),
     "list_jobs": row(ALL, "/jobs"),
+    "get_bundle": row(CALLERS, "/bundle"),
+    "deliver_records": row(CALLERS, "/bundle/records", {"records": []}),
     "list_freezes": row(ALL, "/freezes"),
     "list_modes": row(ALL, "/modes"),
     "list_exceptions": row(ALL, "/exceptions"),

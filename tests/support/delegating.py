@@ -121,7 +121,7 @@ class World:
         self.database = database
         self.modes = Modes(database, kernel.changes, organisation="default", auto_level="strict")
         self.emitted = Emitted()
-        self.approvals = Approvals(database, kernel.changes)
+        self.approvals = Approvals(database, kernel.changes, redis)
         self.all = feature.build(
             kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns, events=self.emitted
         )

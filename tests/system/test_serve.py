@@ -63,6 +63,12 @@ def test_a_log_for_machines_is_json_from_the_first_line_and_holds_no_token(tmp_p
     assert (server.home / "admin-token").stat().st_mode & 0o077 == 0
 
 
+def test_the_date_of_answers_goes_on(tmp_path):
+    with serving(tmp_path / "home") as server, server.client() as http:
+        first = http.get("/healthz").headers["date"]
+        until(lambda: http.get("/healthz").headers["date"] != first)
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
     env = {"BATON_LOG_FORMAT": "json", "BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": workers}

@@ -24,6 +24,11 @@ _MISSING = {
     "token": "a valid token",
 }
 """What decisions were made without, in words."""
+_ALARMS = {
+    "guardrails_off": "a shipped guardrail is not as shipped",
+    "freezes": "frozen",
+    "unreached": "nobody was told of request",
+}
 _UP = {True: "up", False: "down", None: "not checked yet"}
 
 
@@ -39,10 +44,9 @@ def status(as_json: AsJson = False) -> None:
     print(f"  policy revision {answer['policy_revision']}, active for {_ago(answer['policy_loaded_at'])}")
     for problem in answer["policy_problems"]:
         print(plain(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}"))
-    for one in answer["guardrails_off"]:
-        print(plain(f"  ! a shipped guardrail is not as shipped: {one}"))
-    for one in answer["freezes"]:
-        print(plain(f"  ! frozen: {one}"))
+    for name, title in _ALARMS.items():
+        for one in answer.get(name, ()):
+            print(plain(f"  ! {title}: {one}"))
     for one in answer["policy_unlocks"]:
         whom = f"team {one['team']}" if one["team"] else one["user"] or "everybody"
         print(

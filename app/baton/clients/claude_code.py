@@ -6,25 +6,11 @@ the tool. So answers contain only requested fields.
 
 from typing import Any
 
+from baton.clients import spec
 from baton.clients.event import HookAnswer, HookEvent, clip, duration, event_name, text, tool_input_of
-from baton.clients.spec import (
-    CALL,
-    END,
-    FAILURE,
-    MODEL,
-    PROMPT,
-    RESULT,
-    START,
-    SUBAGENT,
-    SUBAGENT_END,
-    TALK,
-    TURN_END,
-    ClientEvent,
-    Spec,
-)
 
 name = "claude-code"
-SPEC = Spec(
+SPEC = spec.Spec(
     name=name,
     title="Claude Code",
     program="claude",
@@ -33,56 +19,56 @@ SPEC = Spec(
     model="yes",
     ask="asks; headless it refuses",
     events=(
-        ClientEvent("SessionStart", "SessionStart", START, "context"),
-        ClientEvent("UserPromptSubmit", "UserPromptSubmit", PROMPT, "block context"),
-        ClientEvent("PreToolUse", "PreToolUse", CALL, "block ask rewrite context"),
-        ClientEvent("PostToolUse", "PostToolUse", RESULT, ""),
-        ClientEvent("PostToolUseFailure", "PostToolUseFailure", FAILURE),
-        ClientEvent("SubagentStart", "SubagentStart", SUBAGENT, "context"),
-        ClientEvent("SubagentStop", "SubagentStop", SUBAGENT_END),
-        ClientEvent("Stop", "Stop", TURN_END),
-        ClientEvent("SessionEnd", "SessionEnd", END),
-        ClientEvent("PermissionDenied", "PermissionDenied", FAILURE),
-        ClientEvent(
+        spec.ClientEvent("SessionStart", "SessionStart", spec.START, "context"),
+        spec.ClientEvent("UserPromptSubmit", "UserPromptSubmit", spec.PROMPT, "block context"),
+        spec.ClientEvent("PreToolUse", "PreToolUse", spec.CALL, "block ask rewrite context"),
+        spec.ClientEvent("PostToolUse", "PostToolUse", spec.RESULT, ""),
+        spec.ClientEvent("PostToolUseFailure", "PostToolUseFailure", spec.FAILURE),
+        spec.ClientEvent("SubagentStart", "SubagentStart", spec.SUBAGENT, "context"),
+        spec.ClientEvent("SubagentStop", "SubagentStop", spec.SUBAGENT_END),
+        spec.ClientEvent("Stop", "Stop", spec.TURN_END),
+        spec.ClientEvent("SessionEnd", "SessionEnd", spec.END),
+        spec.ClientEvent("PermissionDenied", "PermissionDenied", spec.FAILURE),
+        spec.ClientEvent(
             "PermissionRequest",
             "PermissionRequest",
             "refuses in the dialog what another hook has made of the call; marks the agent as waiting",
             "block",
         ),
-        ClientEvent(
+        spec.ClientEvent(
             "PreSkillShellCommand", "PreSkillShellCommand", "decides a shell line of a skill or a command", "block"
         ),
-        ClientEvent(
+        spec.ClientEvent(
             "UserPromptExpansion",
             "UserPromptExpansion",
             "decides a command's shell lines in versions without PreSkillShellCommand",
             "block",
         ),
-        ClientEvent(
+        spec.ClientEvent(
             "ConfigChange",
             "",
             "not used: a running session keeps the hooks that it has read (measured headless), and SessionStart compares them",
         ),
-        ClientEvent("CwdChanged", "", "not used: each call names its folder"),
-        ClientEvent("DirectoryAdded", "", "not used: places are judged by path, not by what the client may open"),
-        ClientEvent("Elicitation", "", "not used: an MCP server's question to the person"),
-        ClientEvent("ElicitationResult", "", "not used: the person's answer"),
-        ClientEvent("FileChanged", "", "not used: PostToolUse reports agents' edits"),
-        ClientEvent("InstructionsLoaded", "", TALK),
-        ClientEvent("MessageDisplay", "", TALK),
-        ClientEvent("Notification", "", "not used: PermissionRequest has the same with the call"),
-        ClientEvent("PostCompact", "", "not used: SessionStart with `compact` follows"),
-        ClientEvent("PostModelSwitch", "", MODEL),
-        ClientEvent("PostToolBatch", "", "not used: PostToolUse reports each call"),
-        ClientEvent("PreCompact", "", "not used: SessionStart with `compact` follows"),
-        ClientEvent("PreModelSwitch", "", "not used: only a person switches the session's own model"),
-        ClientEvent("Setup", "", "not used: maintenance by the person, without an agent's call"),
-        ClientEvent("StopFailure", "", "not used: the turn continues or Stop follows"),
-        ClientEvent("TaskCompleted", "", "not used: a list entry; its work is calls"),
-        ClientEvent("TaskCreated", "", "not used: a list entry; its work is calls"),
-        ClientEvent("TeammateIdle", "", "not used: its calls are decided one by one"),
-        ClientEvent("WorktreeCreate", "", "not used: a hook there replaces git"),
-        ClientEvent("WorktreeRemove", "", "not used: a hook there replaces git"),
+        spec.ClientEvent("CwdChanged", "", "not used: each call names its folder"),
+        spec.ClientEvent("DirectoryAdded", "", "not used: places are judged by path, not by what the client may open"),
+        spec.ClientEvent("Elicitation", "", "not used: an MCP server's question to the person"),
+        spec.ClientEvent("ElicitationResult", "", "not used: the person's answer"),
+        spec.ClientEvent("FileChanged", "", "not used: PostToolUse reports agents' edits"),
+        spec.ClientEvent("InstructionsLoaded", "", spec.TALK),
+        spec.ClientEvent("MessageDisplay", "", spec.TALK),
+        spec.ClientEvent("Notification", "", "not used: PermissionRequest has the same with the call"),
+        spec.ClientEvent("PostCompact", "", "not used: SessionStart with `compact` follows"),
+        spec.ClientEvent("PostModelSwitch", "", spec.MODEL),
+        spec.ClientEvent("PostToolBatch", "", "not used: PostToolUse reports each call"),
+        spec.ClientEvent("PreCompact", "", "not used: SessionStart with `compact` follows"),
+        spec.ClientEvent("PreModelSwitch", "", "not used: only a person switches the session's own model"),
+        spec.ClientEvent("Setup", "", "not used: maintenance by the person, without an agent's call"),
+        spec.ClientEvent("StopFailure", "", "not used: the turn continues or Stop follows"),
+        spec.ClientEvent("TaskCompleted", "", "not used: a list entry; its work is calls"),
+        spec.ClientEvent("TaskCreated", "", "not used: a list entry; its work is calls"),
+        spec.ClientEvent("TeammateIdle", "", "not used: its calls are decided one by one"),
+        spec.ClientEvent("WorktreeCreate", "", "not used: a hook there replaces git"),
+        spec.ClientEvent("WorktreeRemove", "", "not used: a hook there replaces git"),
     ),
     notes=(
         "Agents of its `Workflow` tool start without a call that could be asked about, on their caller's model.",
@@ -115,13 +101,13 @@ def read(payload: dict[str, Any], event: str) -> HookEvent:
     return read_as(SPEC, payload, event)
 
 
-def read_as(spec: Spec, payload: dict[str, Any], event: str) -> HookEvent:
+def read_as(dialect: spec.Spec, payload: dict[str, Any], event: str) -> HookEvent:
     """Read a payload of Claude Code's shape, for any client that uses it."""
     native = text(payload, "hook_event_name", "hookEventName") or event
     tool = text(payload, "tool_name", "toolName")
     return HookEvent(
-        client=spec.name,
-        name=event_name(spec, native),
+        client=dialect.name,
+        name=event_name(dialect, native),
         native_name=native,
         session_id=text(payload, "session_id", "sessionId"),
         agent_id=text(payload, "agent_id", "agentId"),

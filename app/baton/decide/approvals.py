@@ -26,10 +26,12 @@ from baton.delegate.runners.api import JobPermissionsOf
 from baton.delegate.runners.permissions import JOB_PREFIX
 from baton.events.emitting.emission import NO_EVENTS, Emitter
 from baton.events.payloads import QuestionChanged
+from baton.kernel.base.errors import BatonError
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
+from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.lib.text.masking import mask_json
 from baton.people import approvals as requests
 from baton.people.approvals import APPROVALS, Approval, may_answer, may_see
@@ -48,6 +50,10 @@ EXPIRES = "1h"
 MOST_WAITING = 50
 """Requests of one session that wait at once; more calls are refused without a request."""
 MOST_LISTED = 200
+_PRESENT_S = 90
+"""Seconds after a list of requests in which its reader learns of new ones. A browser's hidden tab reads once a minute."""
+_DAY_S = 86_400
+_listed = msgspec.msgpack.Decoder(tuple[float, Principal]).decode
 _REWORDED = frozenset({"description", "timeout"})
 """Keys of a shell tool's input in which a retry may differ: they change nothing that the line does. Of another tool,
 such as an MCP server's, each key counts."""
@@ -62,11 +68,15 @@ class Approvals:
         self,
         database: Database,
         changes: Changes,
+        redis: Redis,
         events: Emitter = NO_EVENTS,
+        has_webhook: Callable[[str], bool] = lambda _: False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database = database
         self._changes = changes
+        self._redis = redis
+        self._has_webhook = has_webhook
         self._events = events
         self._now = now
         self._waiting: dict[str, list[asyncio.Future[bool]]] = {}
@@ -90,11 +100,30 @@ class Approvals:
         asked_here = can_ask(call.client) and "self" in approvers and not is_alone
         if asked_here or not call.session_id:
             return verdict, ""
+        is_shell = call.tool_name in policies.config.shell_tools
+        reading = reading_of(verdict, {"tool_name": call.tool_name, "tool_input": mask_json(call.tool_input)})
+        now = self._now()
+        made = Approval(
+            id=f"apr_{uuid7().hex}",
+            organisation=principal.organisation,
+            user=principal.user,
+            team=principal.team,
+            project=call.project,
+            session_id=call.session_id,
+            client=call.client,
+            tool=call.tool_name,
+            act=act_of(call, [*sorted(asking), *approvers, policies.revision], is_shell=is_shell),
+            shown=requests.text_of(call.tool_input),
+            rule=verdict.rule,
+            reason=reading.why,
+            reading=msgspec.to_builtins(reading),
+            approvers=" ".join(approvers),
+            created_at=now,
+            expires_at=now + timedelta(seconds=_seconds(expires)),
+        )
         try:
             async with self._database.transaction() as connection:
-                is_shell = call.tool_name in policies.config.shell_tools
-                act = act_of(call, [*sorted(asking), *approvers, policies.revision], is_shell=is_shell)
-                request = await self._find_or_add(connection, principal, call, verdict, approvers, act, expires)
+                request = await self._find_or_add(connection, made)
         except DatabaseUnavailable:
             request = None
         if request is None:
@@ -113,6 +142,8 @@ class Approvals:
             f"It waits for {whom}: `baton approve {request.id}`, or the console. Once it is approved, make exactly this"
             " call again; until then do other work, or stop."
         )
+        if await self.unreached(principal, [request]):
+            said += " Nobody who may approve it has the console or `baton approvals --follow` open: tell the person."
         return refused_question(verdict, call.client, said), f"wait {wait_s} {request.id}" if wait_s else ""
 
     async def wait(self, principal: Principal, approval_id: str, seconds: float) -> bool:
@@ -149,25 +180,13 @@ class Approvals:
         """Let the waiting hooks go with the refusals that they have: the server stops."""
         await self._wake(list(self._waiting), is_answered=False)
 
-    async def _find_or_add(
-        self,
-        connection: AsyncConnection,
-        principal: Principal,
-        call: ToolCall,
-        verdict: Verdict,
-        approvers: tuple[str, ...],
-        act: str,
-        expires: str,
-    ) -> Approval | None:
-        """Return the act's request: use up an approved one, find an open one, or else create one."""
-        now = self._now()
-        whose = (
-            _c.organisation == principal.organisation,
-            _c.user == principal.user,
-            _c.session_id == call.session_id,
-            _c.job == "",
+    async def _find_or_add(self, connection: AsyncConnection, made: Approval) -> Approval | None:
+        """Return the act's request: use up an approved one, find an open one, or else add the one made."""
+        of_session = (
+            getattr(_c, name) == getattr(made, name) for name in ("organisation", "user", "session_id", "job")
         )
-        for found in reversed(await requests.find(connection, *whose, _c.act == act, _c.expires_at > now)):
+        whose = (*of_session, _c.expires_at > made.created_at)
+        for found in reversed(await requests.find(connection, *whose, _c.act == made.act)):
             if found.state != "approved":
                 if found.state == "used":
                     continue
@@ -175,29 +194,9 @@ class Approvals:
             use = update(APPROVALS).where(_c.id == found.id, _c.state == "approved")
             if (await connection.execute(use.values(state="used"))).rowcount:
                 return msgspec.structs.replace(found, state="used")
-        waiting = select(func.count()).where(*whose, _c.state == "waiting", _c.expires_at > now)
+        waiting = select(func.count()).where(*whose, _c.state == "waiting")
         if (await connection.execute(waiting)).scalar_one() >= MOST_WAITING:
             return None
-        asked = {"tool_name": call.tool_name, "tool_input": mask_json(call.tool_input)}
-        reading = reading_of(verdict, asked)
-        made = Approval(
-            id=f"apr_{uuid7().hex}",
-            organisation=principal.organisation,
-            user=principal.user,
-            team=principal.team,
-            project=call.project,
-            session_id=call.session_id,
-            client=call.client,
-            tool=call.tool_name,
-            act=act,
-            shown=requests.text_of(call.tool_input),
-            rule=verdict.rule,
-            reason=reading.why,
-            reading=msgspec.to_builtins(reading),
-            approvers=" ".join(approvers),
-            created_at=now,
-            expires_at=now + timedelta(seconds=_seconds(expires)),
-        )
         await requests.add(connection, made)
         self._emit(made, "opened")
         return made
@@ -209,6 +208,28 @@ class Approvals:
         async with self._database.transaction("approvals cannot be read now; try again") as connection:
             found = await requests.find(connection, _c.organisation == principal.organisation, *which)
         return [one for one in found if may_see(principal, one)][:MOST_LISTED]
+
+    def listed(self, principal: Principal) -> None:
+        """Note that a person reads the list, and so learns of new requests."""
+        if reach(principal, "approvals.decide"):
+            now = self._now().timestamp()
+            line = msgspec.msgpack.encode((now, principal))
+            self._redis.send(b"HSET", _listed_on(now), f"{principal.organisation} {principal.user}", line)
+            self._redis.send(b"EXPIRE", _listed_on(now), 2 * _DAY_S)
+
+    async def unreached(self, principal: Principal, waiting: list[Approval] | None = None) -> list[Approval]:
+        """Return the requests, else all visible ones, that reached no approver; none while a store is unavailable."""
+        if self._has_webhook("questions"):
+            return []
+        with contextlib.suppress(BatonError, RedisUnavailable):
+            found = await self.list_requests(principal) if waiting is None else waiting
+            now = self._now().timestamp()
+            days = (
+                await self._redis.pipeline([(b"HVALS", _listed_on(at)) for at in (now, now - _DAY_S)]) if found else []
+            )
+            seen = [_listed(line) for lines in days for line in lines]
+            return [one for one in found if not any(_has_reached(one, *line) for line in seen)]
+        return []
 
     async def get(self, principal: Principal, approval_id: str) -> Approval:
         """Return a request. Raise Forbidden, NotFound or StoreUnavailable."""
@@ -247,6 +268,15 @@ class Approvals:
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600}
 _WHOM = {"self": "you", "lead": "your team's lead"}
+
+
+def _listed_on(day: float) -> bytes:
+    return b"{baton}:approvers:%d" % (day // _DAY_S)
+
+
+def _has_reached(request: Approval, at: float, who: Principal) -> bool:
+    is_new = at + _PRESENT_S > request.created_at.timestamp()
+    return is_new and who.organisation == request.organisation and may_answer(who, request)
 
 
 def _seconds(span: str) -> int:
@@ -354,7 +384,7 @@ class ApprovalAnswerBody(BaseModel):
 _Id = Annotated[str, Path(max_length=200)]
 
 
-@router.get("/approvals", operation_id="list_approvals")
+@router.get("/approvals")
 async def list_approvals(
     caller: CallerOf,
     approvals: ApprovalsOf,
@@ -362,16 +392,18 @@ async def list_approvals(
 ) -> ApprovalsModel:
     """List the waiting requests visible to you, of sessions and of jobs, and those of jobs on your machine."""
     found = await approvals.list_requests(caller.principal, job)
+    if not job:
+        approvals.listed(caller.principal)
     return ApprovalsModel(items=[ApprovalModel.of(one, caller.principal) for one in found])
 
 
-@router.get("/approvals/{approval_id}", operation_id="get_approval")
+@router.get("/approvals/{approval_id}")
 async def get_approval(caller: CallerOf, approvals: ApprovalsOf, approval_id: _Id) -> ApprovalModel:
     """Get a request, answered or not."""
     return ApprovalModel.of(await approvals.get(caller.principal, approval_id), caller.principal)
 
 
-@router.post("/approvals/{approval_id}", operation_id="answer_approval", dependencies=[WORK])
+@router.post("/approvals/{approval_id}", dependencies=[WORK])
 async def answer_approval(
     caller: CallerOf, approvals: ApprovalsOf, jobs: JobPermissionsOf, approval_id: _Id, body: ApprovalAnswerBody
 ) -> ApprovalModel:

@@ -65,7 +65,7 @@ def bundle_of(
     )
 
 
-@router.get("/bundle", operation_id="get_bundle", response_class=Response)
+@router.get("/bundle", response_class=Response)
 async def get_bundle(
     caller: CallerOf,
     policies: Annotated[Policies, Depends(of(Policies))],
@@ -97,20 +97,27 @@ _FIELDS: dict[str, Any] = {name: (_KINDS[name] | None, None) for name in DELIVER
 _Delivered: Any = create_model("_Delivered", **_FIELDS)
 
 
+_EXAMPLE: Any = {
+    "id": "019b8d5e-3f00-7000-8000-000000000001", "tool": "Bash", "command": "git status", "client": "claude-code",
+    "decision": "allow", "effect": "abstain",
+}  # fmt: skip
+
+
 class DeliveredDecision(_Delivered):
     """A decision made by a relay. The time is that of its `id`, a UUIDv7; the user is the caller."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
     id: UUID
 
 
 class DeliveredDecisions(BaseModel):
     """Decisions made while the server was away, the oldest first."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"records": []}]})
     records: Annotated[list[DeliveredDecision], Field(max_length=MOST_RECORDS)]
 
 
-@router.post("/bundle/records", operation_id="deliver_records", status_code=204, dependencies=[WORK])
+@router.post("/bundle/records", status_code=204, dependencies=[WORK])
 async def deliver_records(
     caller: CallerOf,
     body: DeliveredDecisions,

@@ -164,12 +164,7 @@ router = APIRouter(tags=["decisions"])
 ExplanationsOf = Annotated[Explanations, Depends(of(Explanations))]
 
 
-@router.get(
-    "/decisions/{decision_id}/explanation",
-    operation_id="explain_decision",
-    response_model_exclude_none=True,
-    dependencies=[EXPENSIVE],
-)
+@router.get("/decisions/{decision_id}/explanation", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def explain_decision(caller: CallerOf, explanations: ExplanationsOf, decision_id: str) -> ExplanationModel:
     """Explain a recorded decision: every rule's reason, the parsed line, mode and timings.
 
@@ -179,12 +174,7 @@ async def explain_decision(caller: CallerOf, explanations: ExplanationsOf, decis
     return ExplanationModel.build(await explanations.get(caller.principal, decision_id))
 
 
-@router.get(
-    "/decisions/{decision_id}/rule-test",
-    operation_id="make_rule_test",
-    response_model_exclude_none=True,
-    dependencies=[EXPENSIVE],
-)
+@router.get("/decisions/{decision_id}/rule-test", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def make_rule_test(
     caller: CallerOf, explanations: ExplanationsOf, decision_id: str, way: Way = "change"
 ) -> Annotated[RuleTest, ApiModel(blank=("replaces",))]:

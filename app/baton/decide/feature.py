@@ -11,7 +11,7 @@ from baton.decide.hooks import Hooks, StartPatterns
 from baton.decide.service import Installation, PreToolUse
 from baton.decide.session_events_api import SessionEventsEndpoint
 from baton.decide.strangers import Strangers
-from baton.events.emitting.emission import Emitter
+from baton.events.feature import EventsFeature
 from baton.kernel.http.features import Lifecycle
 from baton.kernel.http.serving.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel, PeriodicTask
@@ -53,13 +53,13 @@ def build(
     routing: Routing,
     context: ContextFeature,
     limits: RateLimits,
-    events: Emitter,
+    events: EventsFeature,
     is_worker: bool,
 ) -> DecideFeature:
     """Build the services. A worker's supervisor is a process of the server as well."""
     installation = Installation(kernel.settings, is_worker=is_worker)
     kernel.run(installation.run)
-    approvals = Approvals(kernel.database, kernel.changes, events)
+    approvals = Approvals(kernel.database, kernel.changes, kernel.redis, events.emitter, events.webhooks.has)
     leave = PeriodicTask("waiting hooks", 1, lambda _: approvals.leave() if lifecycle.phase == "draining" else None)
     kernel.every(leave)
     pre_tool_use = PreToolUse(

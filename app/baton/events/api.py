@@ -96,7 +96,7 @@ async def get_schema(caller: CallerOf, reader: EventReaderOf, topic: str) -> Res
     return RawResponse(encode(schema(topic_named(topic))), media_type="application/schema+json")
 
 
-@router.get("/topics/{topic}", operation_id="read_events", response_model=EventsModel, dependencies=[EXPENSIVE])
+@router.get("/topics/{topic}", response_model=EventsModel, dependencies=[EXPENSIVE])
 async def read_events(
     caller: CallerOf, reader: EventReaderOf, topic: str, query: Annotated[EventQuery, Query()]
 ) -> Response:

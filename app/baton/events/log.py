@@ -25,6 +25,8 @@ A version with other entries gives `WAITS` a new name, and its drain reads the e
 """
 NEWER = b"{baton}:log:newer"
 """The stream of entries of newer versions, and of reports that may belong to them: an older drain leaves them here."""
+LATE = b"{baton}:log:late"
+"""The stream of outcome reports whose decision is not stored yet: it came through another server."""
 SET_ASIDE = b"{baton}:records:unreadable"
 """The stream of the newest 10,000 entries that cannot be stored, for people to inspect."""
 SPOOLS = b"{baton}:records:spools"
@@ -180,13 +182,13 @@ class Log:
         """Return the contents to store."""
         return [content for one in entries for name, content in one.fields.items() if name in self.READS]
 
-    async def left(self) -> list[StreamEntry]:
-        """Return the oldest entries left by older drains."""
-        return stream_entries(await self._redis.call(b"XRANGE", NEWER, b"-", b"+", b"COUNT", BATCH))
+    async def left(self, stream: bytes = NEWER) -> list[StreamEntry]:
+        """Return the oldest entries left by older drains, or in `LATE`."""
+        return stream_entries(await self._redis.call(b"XRANGE", stream, b"-", b"+", b"COUNT", BATCH))
 
-    async def remove_left(self, entries: Sequence[StreamEntry]) -> None:
-        """Delete entries left by older drains."""
-        await self._redis.call(b"XDEL", NEWER, *(one.id for one in entries))
+    async def remove_left(self, entries: Sequence[StreamEntry], stream: bytes = NEWER) -> None:
+        """Delete such entries."""
+        await self._redis.call(b"XDEL", stream, *(one.id for one in entries))
 
     async def done(self, entries: Sequence[StreamEntry], *, remove: bool = False) -> None:
         """Acknowledge stored entries, and `remove` those on disk."""

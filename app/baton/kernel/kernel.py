@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.pause import keep_up, pause
+from baton.kernel.base.pause import keep_up, pause, tick
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import announce
@@ -46,7 +46,8 @@ class PeriodicTask(NamedTuple):
                 log.exception("`%s` failed; it is repeated", self.name)
             if stop.is_set():
                 return
-            await pause(stop, min(self.seconds, LOOK_S) if self.one_server else self.seconds)
+            # A tick may come just before the end of this server's own leadership.
+            await (pause(stop, min(self.seconds, LOOK_S)) if self.one_server else tick(self.seconds, stop))
             if stop.is_set() and not self.at_stop:
                 return
 

@@ -58,9 +58,7 @@ async def load(database: Database, organisation: str) -> list[HooksInstalled]:
         .where(HOOKS_INSTALLED.c.organisation == organisation)
         .order_by(HOOKS_INSTALLED.c.installed_at.desc())
     )
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), HooksInstalled) for row in rows]
+    return await database.read(query, HooksInstalled)
 
 
 _AWAY = "the database is unavailable; `baton hooks install` can notify the server later"
@@ -102,14 +100,14 @@ InstalledHooksOf = Annotated[InstalledHooks, Depends(of(InstalledHooks))]
 ClientName = Annotated[str, Path(max_length=100, examples=["claude-code"])]
 
 
-@router.put("/clients/{client}/hooks", operation_id="put_client_hooks", dependencies=[WORK])
+@router.put("/clients/{client}/hooks", dependencies=[WORK])
 async def put_client_hooks(caller: CallerOf, hooks: InstalledHooksOf, client: ClientName) -> Shown[HooksInstalled]:
     """Record the installation of your hooks in a client. `/status` then reports missing contacts."""
     require(caller.principal, "clients.report")
     return await hooks.store(caller.principal, known_client(client).name)
 
 
-@router.delete("/clients/{client}/hooks", operation_id="delete_client_hooks", status_code=204, dependencies=[WORK])
+@router.delete("/clients/{client}/hooks", status_code=204, dependencies=[WORK])
 async def delete_client_hooks(caller: CallerOf, hooks: InstalledHooksOf, client: ClientName) -> None:
     """Record the removal of your hooks from a client, idempotently."""
     require(caller.principal, "clients.report")

@@ -43,7 +43,7 @@ class InventoryStoredModel(BaseModel):
     agents: int
 
 
-@router.put("/inventory/{client}", operation_id="put_inventory", dependencies=[WORK])
+@router.put("/inventory/{client}", dependencies=[WORK])
 async def put_inventory(
     caller: CallerOf,
     inventories: InventoriesOf,
@@ -70,7 +70,7 @@ async def put_inventory(
     return InventoryStoredModel(agents=len(stored.agents))
 
 
-@router.get("/inventory", operation_id="list_inventories", response_model_exclude_none=True)
+@router.get("/inventory", response_model_exclude_none=True)
 async def list_inventories(caller: CallerOf, inventories: InventoriesOf) -> list[InventoryModel]:
     """List your own clients' agents. Nobody else sees them."""
     require(caller.principal, "inventory.read")

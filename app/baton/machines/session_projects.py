@@ -179,9 +179,7 @@ async def load(database: Database, organisation: str, user: str = "") -> list[La
     )
     if user:
         query = query.where(CLIENTS_SEEN.c.user == storable(user))
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), LastContact) for row in rows]
+    return await database.read(query, LastContact)
 
 
 MOST = 10_000  # maximum number of clients between two flushes. Others are dropped.

@@ -27,7 +27,7 @@ ModesOf = Annotated[Modes, Depends(of(Modes))]
 SessionProjectsOf = Annotated[SessionProjects, Depends(of(SessionProjects))]
 
 
-@router.get("/mode", operation_id="get_mode", response_model_exclude_none=True)
+@router.get("/mode", response_model_exclude_none=True)
 async def get_mode(
     caller: CallerOf,
     users: UsersOf,
@@ -50,7 +50,7 @@ async def get_mode(
     return mode
 
 
-@router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
+@router.put("/mode", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_mode(
     caller: CallerOf,
     users: UsersOf,
@@ -83,7 +83,7 @@ async def put_mode(
     return stored
 
 
-@router.delete("/mode", operation_id="delete_mode", status_code=204, dependencies=[ADMIN])
+@router.delete("/mode", status_code=204, dependencies=[ADMIN])
 async def delete_mode(
     caller: CallerOf,
     users: UsersOf,
@@ -101,7 +101,7 @@ async def delete_mode(
     return Response(status_code=204)
 
 
-@router.get("/modes", operation_id="list_modes", response_model_exclude_none=True)
+@router.get("/modes", response_model_exclude_none=True)
 async def list_modes(
     caller: CallerOf,
     mode_list: ModeListOf,
@@ -123,13 +123,13 @@ async def list_modes(
     )
 
 
-@router.get("/freezes", operation_id="list_freezes", response_model_exclude_none=True)
+@router.get("/freezes", response_model_exclude_none=True)
 async def list_freezes(caller: CallerOf, freezes: FreezesOf) -> bodies.FreezePage:
     """List the freezes in force visible to the caller."""
     return bodies.FreezePage(items=freezes.visible(caller.principal))
 
 
-@router.put("/freezes", operation_id="put_freeze", response_model_exclude_none=True, dependencies=[ADMIN])
+@router.put("/freezes", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_freeze(
     caller: CallerOf, users: UsersOf, freezes: FreezesOf, body: bodies.FreezeBody
 ) -> bodies.ShownFreeze:
@@ -150,7 +150,7 @@ async def put_freeze(
     return await freezes.set(caller, freeze)
 
 
-@router.delete("/freezes", operation_id="end_freeze", status_code=204, dependencies=[ADMIN])
+@router.delete("/freezes", status_code=204, dependencies=[ADMIN])
 async def end_freeze(
     caller: CallerOf,
     users: UsersOf,

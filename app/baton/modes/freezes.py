@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
-from sqlalchemy import Table, delete, false, select
-from sqlmodel import Field, SQLModel
+from sqlalchemy import Index, delete, select
 
 from baton.kernel.base.errors import Forbidden, PersonRequired
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.sql import Database, insert_into, row_of, table_of, types_of
 from baton.kernel.changes.announce import Changes
 from baton.modes.request import ModeTarget
 from baton.people.users import ASK_A_PERSON, Users, covers, require
@@ -22,25 +21,10 @@ KIND = "freezes"
 Key = tuple[str, str, str]
 
 
-class FreezeRow(SQLModel, table=True):
-    """One freeze, as `rules.call.modes.Freeze` describes it; `key` is a digest of its organisation and key."""
-
-    __tablename__ = "freezes"
-    __table__: ClassVar[Table]
-
-    key: str = Field(primary_key=True)
-    organisation: str = Field(index=True)
-    scope: str
-    id: str
-    user: str
-    read_only: bool = Field(sa_column_kwargs={"server_default": false()})
-    reason: str
-    expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    set_by: str
-    set_at: datetime = Field(sa_type=UTCDateTime)
-
-
-_freezes = FreezeRow.__table__
+FREEZES = table_of(
+    "freezes", types_of(Freeze) | {"set_at": datetime}, Index("ix_freezes_organisation", "organisation"), keys=("key",)
+)
+"""The freezes; `key` is a digest of an organisation and a freeze's key."""
 
 
 class Freezes:
@@ -66,11 +50,8 @@ class Freezes:
     async def load(self) -> None:
         """Read all freezes from SQL. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
-            query = select(_freezes).where(_freezes.c.organisation == self._organisation)
-            async with self._database.transaction() as connection:
-                rows = (await connection.execute(query)).all()
-            found = [msgspec.convert(row._asdict(), Freeze) for row in rows]
-            self._known = {one.key: one for one in found}
+            query = select(FREEZES).where(FREEZES.c.organisation == self._organisation)
+            self._known = {one.key: one for one in await self._database.read(query, Freeze)}
 
     def in_force(self, principal: Principal, project: str, session_id: str) -> Freeze | None:
         """Return the freeze of a call, the strictest of several; None for none."""
@@ -135,19 +116,17 @@ class Freezes:
         name = " ".join(filter(None, key))
         digest = sha256("".join(f"{len(part)}:{part}" for part in (self._organisation, *key)).encode()).hexdigest()
         async with self._changes.write(KIND, actor, "freeze.set" if freeze else "freeze.end") as change:
-            query = select(_freezes).where(_freezes.c.key == digest)
+            query = select(FREEZES).where(FREEZES.c.key == digest)
             row = (await change.connection.execute(query)).one_or_none()
             before = None if row is None else msgspec.convert(row._asdict(), Freeze)
             if before is not None and before.set_by != actor.user and require(actor, "modes.write") == "own":
                 raise Forbidden(f"`{before.set_by}` has frozen this; ask them or an admin to end it")
             if before is None and freeze is None:
                 change.unchanged()
-            await change.connection.execute(delete(_freezes).where(_freezes.c.key == digest))
+            await change.connection.execute(delete(FREEZES).where(FREEZES.c.key == digest))
             if freeze is not None:
                 row_values = row_of(freeze, masked=("reason",)) | {"key": digest, "organisation": self._organisation}
-                await change.connection.execute(
-                    insert_into(change.connection.dialect.name, _freezes).values(row_values)
-                )
+                await change.connection.execute(insert_into(change.connection.dialect.name, FREEZES).values(row_values))
             await change.audit(name, before=_shown(before), after=_shown(freeze), reason=reason)
 
 

@@ -144,9 +144,7 @@ async def of_jobs(
     if wanted.until is not None:
         query = query.where(JOBS.c.created_at < wanted.until)
     query = _limited(query, scope, wanted).group_by(literal_column("1"), JOBS.c.tier)
-    async with database.transaction() as connection:
-        rows = await connection.execute(query.order_by(literal_column("5").desc()).limit(MOST_ROWS))
-        return [msgspec.convert(row._asdict(), JobTokenSum, strict=False) for row in rows]
+    return await database.read(query.order_by(literal_column("5").desc()).limit(MOST_ROWS), JobTokenSum, strict=False)
 
 
 def _limited(query: Select[Any], scope: RowScope, wanted: CostFilter) -> Select[Any]:
@@ -309,13 +307,7 @@ class CostListModel(BaseModel):
     items: list[Shown[GroupCost]]
 
 
-@router.get(
-    "/analytics/cost",
-    operation_id="get_cost",
-    dependencies=[EXPENSIVE],
-    response_model=CostListModel,
-    responses=JSON_OR_CSV,
-)
+@router.get("/analytics/cost", dependencies=[EXPENSIVE], response_model=CostListModel, responses=JSON_OR_CSV)
 async def get_cost(
     caller: CallerOf, costs: CostsOf, query: Annotated[CostQuery, Query()], as_table: AsTable
 ) -> CostListModel | Response:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.decide.approvals import Approvals
 from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.runners.counts import JobCounts
 from baton.events.personal_events import PersonalEvents
@@ -21,6 +22,7 @@ from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.feature import RecordsFeature
 from baton.records.pipeline.telemetry import TelemetryStats
+from baton.rules.call.call import Principal
 from baton.sessions.history import History
 
 
@@ -48,6 +50,7 @@ def build(
     history: History,
     inventories: Inventories,
     jobs: JobCounts,
+    approvals: Approvals,
     events: PersonalEvents,
     modes: ModeList,
     is_worker: bool,
@@ -61,6 +64,7 @@ def build(
         health=health,
         jobs=jobs,
         telemetry=TelemetryStats(kernel.redis),
+        unreached=lambda: approvals.unreached(Principal(organisation=kernel.organisation, role="admin")),
     )
     servers = Servers(kernel.redis, health, policies, kernel.organisation, is_worker=is_worker)
     retention = Retention(kernel.database, kernel.changes, kernel.organisation)

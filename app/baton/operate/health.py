@@ -8,7 +8,6 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import IO, Any, Literal, TypeVar
 import msgspec
 
 from baton.events.log import TROUBLES
-from baton.kernel.base.pause import pause
+from baton.kernel.base.pause import pause, tick
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.http.features import Lifecycle, Phase
@@ -98,6 +97,7 @@ class Health:
         self._logged: set[Dependency] = set()
         self._clocks: dict[Dependency, float] = {}
         self._ahead_s = 0.0
+        self._drain = ""  # why this machine's drain cannot store entries
         self._looks: dict[Dependency, asyncio.Task[str]] = {}
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._reading: dict[Hashable, asyncio.Task[Any]] = {}
@@ -131,7 +131,7 @@ class Health:
                 await self.look()
                 for name in news:
                     await self._tell(self._seen[name])
-            await pause(stop, EVERY_S)
+            await tick(EVERY_S, stop)
         for task in (*self._looks.values(), *self._reading.values()):
             task.cancel()
 
@@ -142,12 +142,8 @@ class Health:
             "database": self._look_at_database,
             "disk": self._look_at_disk,
         }
-        drain = ""
         causes = dict(zip(looks, await asyncio.gather(*(self._look(*one) for one in looks.items())), strict=True))
-        if not causes["redis"]:
-            with suppress(RedisUnavailable, TimeoutError):
-                async with asyncio.timeout(SILENT_S):
-                    drain = (await self._redis.call(b"HGET", TROUBLES, socket.gethostname()) or b"").decode()
+        drain = "" if causes["redis"] else self._drain
         causes["database"] = (
             causes["database"] or drain or (self._database.dialect == "sqlite" and causes["disk"]) or ""
         )
@@ -201,13 +197,17 @@ class Health:
 
     async def _look_at_redis(self) -> str:
         try:
+            noted = self._redis.submit(b"HGET", TROUBLES, socket.gethostname())
             now = await self._redis.probe()
+            self._drain = (await noted or b"").decode()
         except RedisUnavailable as error:
             return str(error)
         self._clocks["redis"] = time.time() - now
         return ""
 
     async def _look_at_database(self) -> str:
+        if self._database.dialect == "sqlite":  # what hinders it shows on the disk, and in the drain's notes
+            return ""
         try:
             now, is_read_only = await self._database.look()
         except DatabaseUnavailable as error:

@@ -1,13 +1,14 @@
 """`GET /healthz` and `/readyz` for load balancers, `/status` for people."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
+from baton.decide.approvals import ApprovalsOf
 from baton.delegate.core.job import Runner
 from baton.delegate.runners.api import ShownRunner
 from baton.delegate.runners.service import Runners
@@ -33,8 +34,9 @@ from baton.route.llm.breakers import BreakerModel, Breakers
 from baton.route.llm.health import ModelStatus
 from baton.route.pipeline.models import Models
 from baton.route.rosters.indexes import Indexes, WordTableState
-from baton.shared.caller import PROTOCOL, Caller
+from baton.shared.caller import PROTOCOL
 
+T = TypeVar("T")
 router = APIRouter(tags=["health"])
 BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
 ClientActivityOf = Annotated[ClientActivity, Depends(of(ClientActivity))]
@@ -118,6 +120,8 @@ class StatusModel(BaseModel):
     """Locked rules temporarily unlocked by an admin: yours, or all for admins and auditors."""
     freezes: list[str]
     """Freezes in force and visible to you: scope, id, author, reason."""
+    unreached: list[str]
+    """Waiting requests visible to you of which nobody who may answer was told: id, user, approvers."""
     decisions: dict[str, int] | None = None
     """Decisions by effect; absent while the database is down."""
     degraded: dict[str, int]
@@ -149,6 +153,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     unchecked: Sequence[UncheckedClient] = ()
     decisions: dict[str, int] | None = None
     runners: list[Runner] = []
+    unreached: list[str] = []
 
 
 @router.head("/healthz", include_in_schema=False)
@@ -180,6 +185,7 @@ async def status(
     policies: PoliciesOf,
     unlocks: UnlocksOf,
     freezes: Annotated[Freezes, Depends(of(Freezes))],
+    approvals: ApprovalsOf,
     metrics: MetricsOf,
     health: HealthOf,
     clients_seen: ClientActivityOf,
@@ -194,21 +200,22 @@ async def status(
     processes: Annotated[ClientProcesses, Depends(of(ClientProcesses))],
 ) -> StatusModel:
     """Show counts, dependencies, and the last message of each client."""
-    found = health.state
+    whose, found = caller.principal, health.state
     in_force = policies.status
     totals = metrics.totals()
 
     async def read() -> Stored:
         return Stored(
-            clients=await clients_seen.list_contacts(caller.principal),
-            tokens=await _tokens(tokens, caller),
-            installed=await installed_hooks.list_hooks(caller.principal),
+            clients=await clients_seen.list_contacts(whose),
+            tokens=await _unless_down(tokens.list_tokens(whose), []) if reach(whose, "tokens.read") else [],
+            installed=await installed_hooks.list_hooks(whose),
             unchecked=await processes.unchecked(),
-            decisions=await _decisions(decisions, caller),
-            runners=await _runners(runners, caller),
+            decisions=await _unless_down(decisions.counts(whose), None),
+            runners=await _unless_down(runners.visible(whose), []),
+            unreached=[f"{a.id} of {a.user}, for {a.approvers}" for a in await approvals.unreached(whose)],
         )
 
-    stored = await health.recent(("status", caller.principal), read) or Stored()
+    stored = await health.recent(("status", whose), read) or Stored()
     held = [token for token in stored.tokens if token.revoked_at is None]
     used: dict[str, datetime] = {}
     for token in held:
@@ -227,19 +234,19 @@ async def status(
         clock_ahead_s=found.clock_ahead_s,
         policy_revision=in_force.revision,
         policy_loaded_at=in_force.loaded_at,
-        policy_problems=list(policies.problems_for(caller.principal)),
+        policy_problems=list(policies.problems_for(whose)),
         guardrails_off=list(in_force.loosened),
-        policy_unlocks=unlocks.list_unlocks(caller.principal),
+        policy_unlocks=unlocks.list_unlocks(whose),
         freezes=[
-            f"{one.scope} {one.id} by {one.set_by}: {one.reason}".replace("  ", " ")
-            for one in freezes.visible(caller.principal)
+            f"{one.scope} {one.id} by {one.set_by}: {one.reason}".replace("  ", " ") for one in freezes.visible(whose)
         ],
+        unreached=stored.unreached,
         decisions=stored.decisions,
         degraded=totals.degraded,
         hook_failures=totals.failures,
         disobeyed=totals.disobeyed,
         records=await recorder.stats() | totals.records,
-        refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
+        refused=totals.refused if reach(whose, "tokens.refused") else {},
         breakers=[BreakerModel.build(one) for one in breakers.statuses()],
         model=model if (model := models.status) else None,
         word_table=indexes.words,
@@ -264,25 +271,9 @@ async def status(
     )
 
 
-async def _decisions(decisions: Decisions, caller: Caller) -> dict[str, int] | None:
+async def _unless_down(read: Awaitable[T], absent: T) -> T:
+    """Return what is read, or what stands for it while the database is down."""
     try:
-        return await decisions.counts(caller.principal)
+        return await read
     except StoreUnavailable:
-        return None
-
-
-async def _tokens(tokens: Tokens, caller: Caller) -> list[Token]:
-    """List the caller's tokens; none while the database is down, or for a role without access to tokens."""
-    if reach(caller.principal, "tokens.read") is None:
-        return []
-    try:
-        return await tokens.list_tokens(caller.principal)
-    except StoreUnavailable:
-        return []
-
-
-async def _runners(runners: Runners, caller: Caller) -> list[Runner]:
-    try:
-        return await runners.visible(caller.principal)
-    except StoreUnavailable:
-        return []
+        return absent

@@ -226,7 +226,7 @@ class LiveQuery(CursorQuery):
     )
 
 
-@router.get("/stream", operation_id="stream_live", response_class=EventSourceResponse, responses=_ANSWER)
+@router.get("/stream", response_class=EventSourceResponse, responses=_ANSWER)
 async def stream_live(
     stream: Annotated[FeedRequest, Depends()], streams: LiveStreamOf, query: Annotated[LiveQuery, Query()]
 ) -> EventSourceResponse:

@@ -7,7 +7,7 @@ decisions do not wait for it; a killed worker loses the counts of its last secon
 
 from collections import Counter as Counts
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sized
 from itertools import accumulate
 from typing import Annotated
 
@@ -63,6 +63,7 @@ class Metrics:
         health: Health,
         jobs: JobCounts,
         telemetry: TelemetryStats,
+        unreached: Callable[[], Awaitable[Sized]],
     ) -> None:
         self._counters = counters
         self._recorder = recorder
@@ -70,6 +71,7 @@ class Metrics:
         self._health = health
         self._jobs = jobs
         self._telemetry = telemetry
+        self._unreached = unreached
         self._flushed: defaultdict[tuple[Counter, tuple[str, ...]], float] = defaultdict(float)
         self._own = CollectorRegistry()
         counter = self._counter
@@ -141,6 +143,7 @@ class Metrics:
         records = await self._recorder.stats()
         jobs = await self._health.recent("jobs", self._jobs.count)
         of_jobs = [] if jobs is None else families(jobs)
+        unreached = len(await self._health.recent("unreached", self._unreached) or "")
         shown = CollectorRegistry()
         shown.register(
             _Collected(
@@ -148,6 +151,7 @@ class Metrics:
                     *self._counted(),
                     *self._state(records, self._health.state),
                     *of_jobs,
+                    GaugeMetricFamily("baton_approvals_unreached", "Waiting requests nobody was told of.", unreached),
                     _of_telemetry(await self._telemetry.read()),
                 ]
             )

@@ -25,7 +25,7 @@ from baton.kernel.http.fields import Shown
 from baton.kernel.http.paging import IfMatch, check_if_match, etag
 from baton.machines.installed_hooks import HOOKS_INSTALLED
 from baton.machines.session_projects import CLIENTS_SEEN
-from baton.modes.freezes import FreezeRow
+from baton.modes.freezes import FREEZES
 from baton.modes.store import MODES
 from baton.people.approvals import APPROVALS
 from baton.people.callers import CallerOf
@@ -37,7 +37,7 @@ from baton.records.columns.hours import DAY_HOURS, marks_of_stale
 from baton.records.columns.tables import COLUMNS
 from baton.records.columns.writer import forget_days
 from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
-from baton.records.tables import DECISIONS, DecisionTotalRow
+from baton.records.tables import DECISIONS, TOTALS
 from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.rules.call.call import Principal
 from baton.sessions.exceptions.service import EXCEPTIONS
@@ -50,7 +50,6 @@ from baton.spawn.graphs.store import purge_graphs
 
 # Queries that remove old rows, or a user's decisions, one batch at a time.
 
-_totals = DecisionTotalRow.__table__
 _COUNTED_BY = ("organisation", "user", "team", "effect")
 
 
@@ -77,8 +76,8 @@ async def _remove_decisions(database: Database, organisation: str, wanted: Colum
             if row.event == "PreToolUse":
                 counted[tuple(getattr(row, name) for name in _COUNTED_BY)] += row.repeats + 1
         for key, count in sorted(counted.items()):
-            these = [_totals.c[name] == value for name, value in zip(_COUNTED_BY, key, strict=True)]
-            await connection.execute(update(_totals).where(*these).values(decisions=_totals.c.decisions - count))
+            these = [TOTALS.c[name] == value for name, value in zip(_COUNTED_BY, key, strict=True)]
+            await connection.execute(update(TOTALS).where(*these).values(decisions=TOTALS.c.decisions - count))
         dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
         for mark, hours in marks_of_stale(dialect, ((row.organisation, row.id) for row in rows), time.time()):
             await connection.exec_driver_sql(mark, list(hours))
@@ -114,7 +113,7 @@ purge_exceptions = _by_age(EXCEPTIONS, "expires_at")
 purge_unlocks = _by_age(UNLOCKS, "until")
 purge_modes = _by_age(MODES, "expires_at")
 purge_approvals = _by_age(APPROVALS, "expires_at")
-purge_freezes = _by_age(FreezeRow.__table__, "expires_at")
+purge_freezes = _by_age(FREEZES, "expires_at")
 
 
 log = logging.getLogger(__name__)
@@ -256,7 +255,7 @@ class RetentionBody(BaseModel):
     reason: str = Field("", max_length=1_000)
 
 
-@router.get("/retention", operation_id="get_retention")
+@router.get("/retention")
 async def get_retention(caller: CallerOf, retention: RetentionOf, response: Response) -> Shown[RetentionDays]:
     """Show the retention of decisions, reports, jobs and audit entries."""
     days, version = await retention.get(caller.principal)
@@ -264,7 +263,7 @@ async def get_retention(caller: CallerOf, retention: RetentionOf, response: Resp
     return days
 
 
-@router.put("/retention", operation_id="put_retention", dependencies=[ADMIN])
+@router.put("/retention", dependencies=[ADMIN])
 async def put_retention(
     caller: CallerOf, retention: RetentionOf, body: RetentionBody, response: Response, if_match: IfMatch = None
 ) -> Shown[RetentionDays]:

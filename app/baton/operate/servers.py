@@ -199,7 +199,7 @@ class SettingsModel(BaseModel):
     items: list[Annotated[SettingInForce, ApiModel("SettingModel")]]
 
 
-@router.get("/status/servers", operation_id="get_servers", response_model_exclude_none=True)
+@router.get("/status/servers", response_model_exclude_none=True)
 async def get_servers(caller: CallerOf, servers: ServersOf, health: HealthOf, jobs: JobCountsOf) -> ServersModel:
     """Show the running servers and workers, the dependencies, and the queue of jobs."""
     require(caller.principal, "metrics.read")
@@ -210,7 +210,7 @@ async def get_servers(caller: CallerOf, servers: ServersOf, health: HealthOf, jo
     )
 
 
-@router.get("/status/settings", operation_id="get_settings")
+@router.get("/status/settings")
 async def get_settings(caller: CallerOf, settings: SettingsOf) -> SettingsModel:
     """Show the settings in force, without secrets."""
     require(caller.principal, "metrics.read")

@@ -4,12 +4,11 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 import msgspec
-from sqlalchemy import ColumnElement, Index, Table, func, insert, select, update
+from sqlalchemy import ColumnElement, Index, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import SQLModel
 
 from baton.kernel.base.errors import Conflict, Forbidden, NotFound
-from baton.kernel.base.sql import columns_of, row_of
+from baton.kernel.base.sql import row_of, table_of
 from baton.kernel.changes import audit_store
 from baton.lib.text.masking import mask_json
 from baton.people.users import covers, require
@@ -53,10 +52,9 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     reading: dict[str, Any] = {}
 
 
-APPROVALS = Table(
+APPROVALS = table_of(
     "approvals",
-    SQLModel.metadata,
-    *columns_of(Approval),
+    Approval,
     Index("ix_approvals_act", "organisation", "user", "session_id", "act"),
     Index("ix_approvals_state", "organisation", "state", "expires_at"),
     Index("ix_approvals_job", "job"),

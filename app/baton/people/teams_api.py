@@ -91,25 +91,25 @@ class ProjectsModel(BaseModel):
     aliases: list[Shown[Alias]]
 
 
-@router.get("/teams", operation_id="list_teams")
+@router.get("/teams")
 async def list_teams(caller: CallerOf, users: UsersOf) -> TeamsModel:
     """List the teams."""
     return TeamsModel(items=users.teams(caller.principal))
 
 
-@router.get("/teams/{name}", operation_id="get_team")
+@router.get("/teams/{name}")
 async def get_team(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> Shown[Team]:
     """Show a team and its settings."""
     return _team(response, users.team(caller.principal, name))
 
 
-@router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
+@router.put("/teams/{name}", dependencies=[ADMIN])
 async def put_team(caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamBody) -> Shown[Team]:
     """Add a team. An existing one is unchanged."""
     return _team(response, await users.put_team(caller.principal, name, body.reason))
 
 
-@router.put("/teams/{name}/settings", operation_id="put_team_settings", dependencies=[ADMIN])
+@router.put("/teams/{name}/settings", dependencies=[ADMIN])
 async def put_team_settings(
     caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamSettingsBody, if_match: IfMatch = None
 ) -> Shown[Team]:
@@ -125,7 +125,7 @@ def _team(response: Response, team: Team) -> Shown[Team]:
     return team
 
 
-@router.get("/projects", operation_id="list_projects")
+@router.get("/projects")
 async def list_projects(caller: CallerOf, users: UsersOf) -> ProjectsModel:
     """List the projects with a team, and all aliases."""
     projects = users.projects(caller.principal)
@@ -135,7 +135,7 @@ async def list_projects(caller: CallerOf, users: UsersOf) -> ProjectsModel:
     )
 
 
-@router.put("/projects", operation_id="put_project", dependencies=[ADMIN])
+@router.put("/projects", dependencies=[ADMIN])
 async def put_project(
     caller: CallerOf, users: UsersOf, response: Response, body: ProjectBody, if_match: IfMatch = None
 ) -> Shown[Project]:
@@ -146,7 +146,7 @@ async def put_project(
     return project
 
 
-@router.put("/projects/aliases", operation_id="put_project_alias", dependencies=[ADMIN])
+@router.put("/projects/aliases", dependencies=[ADMIN])
 async def put_project_alias(caller: CallerOf, users: UsersOf, body: AliasBody) -> Shown[Alias]:
     """Make a name an alias of a project: its mode, policies and team apply.
 
@@ -157,7 +157,7 @@ async def put_project_alias(caller: CallerOf, users: UsersOf, body: AliasBody) -
     return await users.put_alias(caller.principal, body.name, body.project, body.reason)
 
 
-@router.delete("/projects/aliases", operation_id="delete_project_alias", status_code=204, dependencies=[ADMIN])
+@router.delete("/projects/aliases", status_code=204, dependencies=[ADMIN])
 async def delete_project_alias(
     caller: CallerOf,
     users: UsersOf,

@@ -91,9 +91,7 @@ class TokensModel(BaseModel):
     next_cursor: str | None = None
 
 
-@router.post(
-    "/tokens", operation_id="create_token", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
-)
+@router.post("/tokens", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN])
 async def create_token(caller: CallerOf, tokens: TokensOf, response: Response, body: TokenBody) -> NewTokenModel:
     """Create a token. Its text is shown only in this response."""
     token, text = await tokens.create(
@@ -103,13 +101,7 @@ async def create_token(caller: CallerOf, tokens: TokensOf, response: Response, b
     return NewTokenModel(token=TokenModel.build(token, tokens.team_of(token)), text=text)
 
 
-@router.post(
-    "/tokens/hook",
-    operation_id="create_hook_token",
-    status_code=201,
-    response_model_exclude_none=True,
-    dependencies=[ADMIN],
-)
+@router.post("/tokens/hook", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN])
 async def create_hook_token(
     caller: CallerOf, tokens: TokensOf, response: Response, body: HookTokenBody
 ) -> NewTokenModel:
@@ -119,7 +111,7 @@ async def create_hook_token(
     return NewTokenModel(token=TokenModel.build(token, tokens.team_of(token)), text=text)
 
 
-@router.get("/tokens", operation_id="list_tokens", response_model_exclude_none=True)
+@router.get("/tokens", response_model_exclude_none=True)
 async def list_tokens(
     caller: CallerOf, tokens: TokensOf, user: Text = "", cursor: Cursor = "", limit: Limit = 50
 ) -> TokensModel:
@@ -137,7 +129,7 @@ def _place(token: Token) -> tuple[str, str]:
     return (token.created_at.astimezone(UTC).isoformat(timespec="microseconds"), token.id)
 
 
-@router.delete("/tokens/{token_id}", operation_id="revoke_token", status_code=204, dependencies=[ADMIN])
+@router.delete("/tokens/{token_id}", status_code=204, dependencies=[ADMIN])
 async def revoke_token(caller: CallerOf, tokens: TokensOf, token_id: str, reason: Text = "") -> Response:
     """Revoke a token, on every server within a second."""
     await tokens.revoke(caller.principal, token_id, reason)

@@ -51,7 +51,7 @@ class UsersModel(BaseModel):
     next_cursor: str | None = None
 
 
-@router.get("/users", operation_id="list_users", response_model_exclude_none=True)
+@router.get("/users", response_model_exclude_none=True)
 async def list_users(
     caller: CallerOf, users: UsersOf, team: Text = "", cursor: Cursor = "", limit: Limit = 50
 ) -> UsersModel:
@@ -62,7 +62,7 @@ async def list_users(
     return UsersModel(items=list(items), next_cursor=next_cursor)
 
 
-@router.get("/users/{name}", operation_id="get_user", response_model_exclude_none=True)
+@router.get("/users/{name}", response_model_exclude_none=True)
 async def get_user(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> ShownUser:
     """Show a user."""
     user = users.get(caller.principal, name)
@@ -70,7 +70,7 @@ async def get_user(caller: CallerOf, users: UsersOf, response: Response, name: N
     return user
 
 
-@router.put("/users/{name}", operation_id="put_user", response_model_exclude_none=True, dependencies=[ADMIN])
+@router.put("/users/{name}", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_user(
     caller: CallerOf, users: UsersOf, response: Response, name: Name, body: UserBody, if_match: IfMatch = None
 ) -> ShownUser:
@@ -89,7 +89,7 @@ async def put_user(
     return user
 
 
-@router.delete("/users/{name}", operation_id="delete_user", status_code=204, dependencies=[ADMIN])
+@router.delete("/users/{name}", status_code=204, dependencies=[ADMIN])
 async def delete_user(caller: CallerOf, users: UsersOf, name: Name, reason: Reason = "") -> Response:
     """Remove a user from the directory: their tokens are refused. Stored data about them remains."""
     await users.remove_user(caller.principal, name, reason)

@@ -228,7 +228,7 @@ class AgentOverrideModel(BaseModel):
         )
 
 
-@router.get("/policies/agents", operation_id="list_agent_tables")
+@router.get("/policies/agents")
 async def list_agent_tables(caller: CallerOf, tables: AgentTablesOf, project: Project = "") -> list[AgentTableModel]:
     """List your effective agents tables in search order."""
     return [
@@ -237,7 +237,7 @@ async def list_agent_tables(caller: CallerOf, tables: AgentTablesOf, project: Pr
     ]
 
 
-@router.get("/policies/agents/{table}", operation_id="get_agent_table")
+@router.get("/policies/agents/{table}")
 async def get_agent_table(
     caller: CallerOf, tables: AgentTablesOf, table: str, project: Project = ""
 ) -> AgentTableRowsModel:
@@ -248,7 +248,7 @@ async def get_agent_table(
     )
 
 
-@router.get(_OVERRIDE, operation_id="get_agent_override")
+@router.get(_OVERRIDE)
 async def get_agent_override(
     caller: CallerOf, tables: AgentTablesOf, response: Response, where: WhereOf, table: str, agent: str
 ) -> AgentOverrideModel:
@@ -258,7 +258,7 @@ async def get_agent_override(
     return AgentOverrideModel.build(found)
 
 
-@router.put(_OVERRIDE, operation_id="put_agent_override", dependencies=[ADMIN, KNOWN])
+@router.put(_OVERRIDE, dependencies=[ADMIN, KNOWN])
 async def put_agent_override(
     tables: AgentTablesOf, response: Response, change: LayerChangeOf, table: str, agent: str, body: AgentOverrideBody
 ) -> AgentOverrideModel:
@@ -274,7 +274,7 @@ async def put_agent_override(
     return AgentOverrideModel.build(stored)
 
 
-@router.delete(_OVERRIDE, operation_id="delete_agent_override", status_code=204, dependencies=[ADMIN])
+@router.delete(_OVERRIDE, status_code=204, dependencies=[ADMIN])
 async def delete_agent_override(tables: AgentTablesOf, change: LayerChangeOf, table: str, agent: str) -> Response:
     """Remove an override from a layer: a new version, active at once, with its `ETag`."""
     key = OverrideKey(change.where, table, agent)

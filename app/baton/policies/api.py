@@ -41,7 +41,7 @@ router = APIRouter(tags=["policies"], dependencies=[AUTHENTICATED])
 PoliciesOf = Annotated[Policies, Depends(of(Policies))]
 
 
-@router.get("/policies", operation_id="get_policies")
+@router.get("/policies")
 async def get_policies(
     caller: CallerOf, policies: PoliciesOf, project: Annotated[str, Query(max_length=1_024), PROJECT] = ""
 ) -> PoliciesModel:
@@ -70,13 +70,13 @@ async def get_policies(
     )
 
 
-@router.get("/policies/revisions", operation_id="list_policy_revisions")
+@router.get("/policies/revisions")
 async def list_policy_revisions(policies: PoliciesOf) -> list[Shown[Revision]]:
     """List the active revisions, latest first."""
     return await policies.history()
 
 
-@router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")
+@router.get("/policies/revisions/{revision}")
 async def get_policy_revision(caller: CallerOf, policies: PoliciesOf, revision: str) -> dict[str, str]:
     """Return the files of a revision by path; a layer's as `tier/name:path`."""
     return await policies.texts(caller.principal, revision)

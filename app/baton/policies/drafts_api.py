@@ -92,13 +92,13 @@ def _schemas() -> PolicySchemasModel:
     return PolicySchemasModel(**json_schema())
 
 
-@router.get("/policies/schema", operation_id="get_policy_schema")
+@router.get("/policies/schema")
 async def get_policy_schema() -> PolicySchemasModel:
     """Return the JSON Schema of policy files, for editors. `POST /policies/test` checks more."""
     return _schemas()
 
 
-@router.post("/policies/test", operation_id="test_policies", response_model_exclude_none=True, dependencies=[WORK])
+@router.post("/policies/test", response_model_exclude_none=True, dependencies=[WORK])
 async def test_policies(caller: CallerOf, layers: PolicyLayersOf, body: ValidateBody) -> PolicyTestModel:
     """Test a draft layer on top of the active ones, without storing it. Return all problems and test results."""
     where = place(caller.principal, body.tier, body.name, caller.project)

@@ -103,7 +103,7 @@ class LayerVersionPage(BaseModel):
     next_cursor: str | None = None
 
 
-@router.post("/policies/validate", operation_id="validate_policies", dependencies=[EXPENSIVE])
+@router.post("/policies/validate", dependencies=[EXPENSIVE])
 async def validate_policies(caller: CallerOf, layers: PolicyLayersOf, body: ValidateBody) -> ValidatedModel:
     """Validate a layer on top of the active ones, without storing it. Problems are listed by file and line."""
     where = place(caller.principal, body.tier, body.name, caller.project)
@@ -111,18 +111,13 @@ async def validate_policies(caller: CallerOf, layers: PolicyLayersOf, body: Vali
     return ValidatedModel(revision=found.revision, rules=len(found.rules))
 
 
-@router.get("/policies/layers", operation_id="list_policy_layers", response_model_exclude_none=True)
+@router.get("/policies/layers", response_model_exclude_none=True)
 async def list_policy_layers(caller: CallerOf, layers: PolicyLayersOf) -> list[Shown[LayerVersion]]:
     """List the active layers visible to you."""
     return list(await layers.list_layers(caller.principal))
 
 
-@router.put(
-    "/policies/layers/{tier}",
-    operation_id="put_policy_layer",
-    dependencies=[ADMIN, KNOWN],
-    response_model_exclude_none=True,
-)
+@router.put("/policies/layers/{tier}", dependencies=[ADMIN, KNOWN], response_model_exclude_none=True)
 async def put_policy_layer(
     caller: CallerOf,
     layers: PolicyLayersOf,
@@ -139,7 +134,7 @@ async def put_policy_layer(
     return answer(response, stored)
 
 
-@router.get("/policies/layers/{tier}", operation_id="get_policy_layer", response_model_exclude_none=True)
+@router.get("/policies/layers/{tier}", response_model_exclude_none=True)
 async def get_policy_layer(
     caller: CallerOf, layers: PolicyLayersOf, response: Response, where: WhereOf
 ) -> Shown[StoredLayer]:
@@ -147,16 +142,14 @@ async def get_policy_layer(
     return answer(response, await layers.get(caller.principal, where))
 
 
-@router.delete("/policies/layers/{tier}", operation_id="delete_policy_layer", status_code=204, dependencies=[ADMIN])
+@router.delete("/policies/layers/{tier}", status_code=204, dependencies=[ADMIN])
 async def delete_policy_layer(layers: PolicyLayersOf, change: LayerChangeOf) -> Response:
     """Deactivate a layer. Its versions remain, and can be activated again."""
     await layers.remove(change.principal, change.where, reason=change.reason, if_match=change.if_match)
     return Response(status_code=204)
 
 
-@router.get(
-    "/policies/layers/{tier}/versions", operation_id="list_policy_layer_versions", response_model_exclude_none=True
-)
+@router.get("/policies/layers/{tier}/versions", response_model_exclude_none=True)
 async def list_policy_layer_versions(
     caller: CallerOf,
     layers: PolicyLayersOf,
@@ -173,11 +166,7 @@ async def list_policy_layer_versions(
     return LayerVersionPage(items=found[:limit], next_cursor=more)
 
 
-@router.get(
-    "/policies/layers/{tier}/versions/{version}",
-    operation_id="get_policy_layer_version",
-    response_model_exclude_none=True,
-)
+@router.get("/policies/layers/{tier}/versions/{version}", response_model_exclude_none=True)
 async def get_policy_layer_version(
     caller: CallerOf, layers: PolicyLayersOf, where: WhereOf, version: Version
 ) -> Shown[StoredLayer]:
@@ -186,10 +175,7 @@ async def get_policy_layer_version(
 
 
 @router.post(
-    "/policies/layers/{tier}/versions/{version}/activate",
-    operation_id="activate_policy_layer",
-    dependencies=[ADMIN],
-    response_model_exclude_none=True,
+    "/policies/layers/{tier}/versions/{version}/activate", dependencies=[ADMIN], response_model_exclude_none=True
 )
 async def activate_policy_layer(
     layers: PolicyLayersOf, response: Response, change: LayerChangeOf, version: Version
@@ -201,12 +187,7 @@ async def activate_policy_layer(
     return answer(response, stored)
 
 
-@router.post(
-    "/policies/layers/{tier}/rollback",
-    operation_id="roll_back_policy_layer",
-    dependencies=[ADMIN],
-    response_model_exclude_none=True,
-)
+@router.post("/policies/layers/{tier}/rollback", dependencies=[ADMIN], response_model_exclude_none=True)
 async def roll_back_policy_layer(
     layers: PolicyLayersOf, response: Response, change: LayerChangeOf
 ) -> Shown[StoredLayer]:
@@ -215,7 +196,7 @@ async def roll_back_policy_layer(
     return answer(response, stored)
 
 
-@router.get("/policies/layers/{tier}/diff", operation_id="diff_policy_layer", dependencies=[EXPENSIVE])
+@router.get("/policies/layers/{tier}/diff", dependencies=[EXPENSIVE])
 async def diff_policy_layer(
     caller: CallerOf,
     layers: PolicyLayersOf,

@@ -45,7 +45,7 @@ class UnlockBody(BaseModel):
 ShownUnlock = Annotated[StoredUnlock, ApiModel("UnlockModel")]
 
 
-@router.post("/policies/unlocks", operation_id="unlock_policies", status_code=201, dependencies=[ADMIN])
+@router.post("/policies/unlocks", status_code=201, dependencies=[ADMIN])
 async def unlock_policies(caller: CallerOf, users: UsersOf, unlocks: UnlocksOf, body: UnlockBody) -> ShownUnlock:
     """Unlock rules temporarily: layers of these people may then relax them. Admins only.
 
@@ -56,13 +56,13 @@ async def unlock_policies(caller: CallerOf, users: UsersOf, unlocks: UnlocksOf, 
     return await unlocks.make(caller.principal, **body.model_dump())
 
 
-@router.get("/policies/unlocks", operation_id="list_policy_unlocks")
+@router.get("/policies/unlocks")
 async def list_policy_unlocks(caller: CallerOf, unlocks: UnlocksOf) -> list[ShownUnlock]:
     """List the current unlocks, newest first: yours, or all for admins and auditors."""
     return unlocks.list_unlocks(caller.principal)
 
 
-@router.delete("/policies/unlocks/{unlock_id}", operation_id="end_policy_unlock", status_code=204, dependencies=[ADMIN])
+@router.delete("/policies/unlocks/{unlock_id}", status_code=204, dependencies=[ADMIN])
 async def end_policy_unlock(
     caller: CallerOf, unlocks: UnlocksOf, unlock_id: str, reason: Annotated[str, Query(max_length=1_000)] = ""
 ) -> Response:

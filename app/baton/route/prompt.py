@@ -2,8 +2,8 @@
 
 import msgspec
 
+from baton.context.enrichment.handler import EnrichmentPrompt
 from baton.machines.inventory import Inventory
-from baton.rules.call.call import Principal
 
 
 class InlineRoster(msgspec.Struct, frozen=True):
@@ -13,18 +13,10 @@ class InlineRoster(msgspec.Struct, frozen=True):
     digest: str
 
 
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt: its sender, its origin, and the requested roster's name ("" for none).
+class Prompt(EnrichmentPrompt, frozen=True, kw_only=True):
+    """A prompt: its sender, its origin, and the requested roster's name ("" for none)."""
 
-    `text` is the prompt as the client sent it: any length, any characters, secrets included.
-    """
-
-    text: str
-    principal: Principal
-    client: str = ""
-    session_id: str = ""
     agent_id: str = ""  # the sub-agent that it was written for, "" if a person wrote to the agent itself
-    project: str = ""
     roster: str = ""
     inline: InlineRoster | None = None
     agents: Inventory | None = None  # the agents that the session's client has, None if they are not known

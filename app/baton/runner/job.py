@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from baton.runner import wire
 from baton.runner.agents.acp_driver import AcpDriver
 from baton.runner.agents.claude_print import ClaudePrint
 from baton.runner.agents.codex_server import CodexServer
@@ -21,17 +22,6 @@ from baton.runner.environment import environment
 from baton.runner.outbox import JobOutbox, waits
 from baton.runner.permissions import Permissions
 from baton.runner.spool import AttemptSpool
-from baton.runner.wire import (
-    AgentTask,
-    JobEnd,
-    LeasedTask,
-    LeaseRevoked,
-    PermissionReply,
-    RequestRefused,
-    RunnerTokenRefused,
-    ServerAway,
-    ServerConnection,
-)
 from baton.runner.worktrees.job_worktree import JobWorktree
 from baton.runner.worktrees.worktrees import NoWorktree, Worktrees
 
@@ -46,9 +36,9 @@ class RunningJob:
 
     def __init__(
         self,
-        lease: LeasedTask,
+        lease: wire.LeasedTask,
         config: RunnerConfig,
-        server: ServerConnection,
+        server: wire.ServerConnection,
         worktrees: Worktrees,
         spools: Path,
         env: Mapping[str, str],
@@ -59,7 +49,7 @@ class RunningJob:
         self.events = 0
         self.note = "starting"
         self.started = time.monotonic()
-        self.ended: JobEnd | None = None
+        self.ended: wire.JobEnd | None = None
         self._config = config
         self._server = server
         self._worktrees = worktrees
@@ -115,24 +105,26 @@ class RunningJob:
             outbox.end(self.ended)
             self.note = "sending the end"
             await sending
-        except (LeaseRevoked, RequestRefused):
+        except (wire.LeaseRevoked, wire.RequestRefused):
             await self._offer(self.ended)
         finally:
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
 
     def _sent(self, sending: "asyncio.Task[None]") -> None:
-        if not sending.cancelled() and isinstance(error := sending.exception(), LeaseRevoked | RequestRefused):
-            self.stop("lost" if isinstance(error, LeaseRevoked) else "refused", str(error))
+        if not sending.cancelled() and isinstance(
+            error := sending.exception(), wire.LeaseRevoked | wire.RequestRefused
+        ):
+            self.stop("lost" if isinstance(error, wire.LeaseRevoked) else "refused", str(error))
 
-    async def _offer(self, ended: JobEnd | None) -> None:
+    async def _offer(self, ended: wire.JobEnd | None) -> None:
         """Send only the end, after the events were refused: the server stores late results, too."""
         if ended:
-            with contextlib.suppress(LeaseRevoked, RequestRefused, ServerAway):
+            with contextlib.suppress(wire.LeaseRevoked, wire.RequestRefused, wire.ServerAway):
                 lease = {"attempt": self.lease.attempt, "token": self.lease.token}
                 await self._server.post(self.lease.job, {**lease, "events": [], "finish": ended})
 
-    async def _ended(self, outbox: JobOutbox) -> JobEnd:
+    async def _ended(self, outbox: JobOutbox) -> wire.JobEnd:
         tree = JobWorktree(self.lease, self._config, self._worktrees, outbox.put)
         has_worked = False
         try:
@@ -191,7 +183,7 @@ class RunningJob:
         self._permissions = Permissions(folder, self._ask, confirm=self._config.confirm)
         for permission, allow in self._early:
             self._permissions.answer(permission, allow=allow)
-        given = {name: getattr(lease, name) for name in AgentTask.__struct_fields__}
+        given = {name: getattr(lease, name) for name in wire.AgentTask.__struct_fields__}
         env = environment(
             self._env,
             lease.provider,
@@ -287,7 +279,7 @@ class RunningJob:
             if slept > SLEPT_S and not self.waits_for_disk:  # this process was suspended, and so was the agent
                 end, self._last_sign = end + slept, self._last_sign + slept
 
-    async def _ask(self, request: dict[str, object]) -> PermissionReply:
+    async def _ask(self, request: dict[str, object]) -> wire.PermissionReply:
         lease = self.lease
         asked = request | {"confirm": self._config.confirm}
         body = {"attempt": lease.attempt, "token": lease.token, "request": asked}
@@ -295,34 +287,34 @@ class RunningJob:
         while True:
             try:
                 answer = await self._server.ask(lease.job, body)
-            except (ServerAway, RunnerTokenRefused):
+            except (wire.ServerAway, wire.RunnerTokenRefused):
                 await anext(pauses)
-            except LeaseRevoked as error:
+            except wire.LeaseRevoked as error:
                 self.stop("lost", str(error))
-                return PermissionReply(answer="deny", reason=str(error))
-            except RequestRefused as error:
-                return PermissionReply(answer="deny", reason=str(error))
+                return wire.PermissionReply(answer="deny", reason=str(error))
+            except wire.RequestRefused as error:
+                return wire.PermissionReply(answer="deny", reason=str(error))
             else:
                 if answer.answer == "pending":
                     self._on_ask(f"asks for permission: {request['title']}")
                 return answer
 
-    def _told(self, stopped: str) -> JobEnd:
+    def _told(self, stopped: str) -> wire.JobEnd:
         output = self._answer.text()
         if self._stop == "refused":
             return self._failed("events_refused", self.why)
         if self._stop and stopped != "end_turn":  # otherwise it completed before it could obey the stop
             error = {"code": "runner_stopped", "detail": "the runner was stopped"} if self._stop == "stopped" else None
-            return JobEnd(state="cancelled", output=output, usage=self._usage, error=error)
+            return wire.JobEnd(state="cancelled", output=output, usage=self._usage, error=error)
         if stopped == "end_turn":
-            return JobEnd(state="completed", output=output, usage=self._usage)
+            return wire.JobEnd(state="completed", output=output, usage=self._usage)
         if stopped == "cancelled":
-            return JobEnd(state="cancelled", output=output, usage=self._usage)
+            return wire.JobEnd(state="cancelled", output=output, usage=self._usage)
         return self._failed(stopped, f"the agent stopped early: {stopped}")
 
-    def _failed(self, code: str, detail: str) -> JobEnd:
+    def _failed(self, code: str, detail: str) -> wire.JobEnd:
         output = self._answer.text()
         if self._stop and self._stop != "refused":
-            return JobEnd(state="cancelled", output=output, usage=self._usage)
+            return wire.JobEnd(state="cancelled", output=output, usage=self._usage)
         error = {"code": code, "detail": detail[:4_000]}
-        return JobEnd(state="failed", output=output, usage=self._usage, error=error)
+        return wire.JobEnd(state="failed", output=output, usage=self._usage, error=error)

@@ -96,7 +96,7 @@ class InspectedModel(SessionModel):
     exceptions: list[ShownException]
 
 
-@router.get("/sessions", operation_id="list_sessions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+@router.get("/sessions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_sessions(
     caller: CallerOf, inspection: SessionAdminOf, query: Annotated[SessionsQuery, Query()]
 ) -> SessionPage:
@@ -109,7 +109,7 @@ async def list_sessions(
     return SessionPage(items=models, next_cursor=next_cursor)
 
 
-@router.get("/sessions/{session_id}", operation_id="get_session", response_model_exclude_none=True)
+@router.get("/sessions/{session_id}", response_model_exclude_none=True)
 async def get_session(
     caller: CallerOf, inspection: SessionAdminOf, session_id: SessionId, user: Text = ""
 ) -> InspectedModel:
@@ -124,7 +124,7 @@ async def get_session(
     )
 
 
-@router.post("/sessions/{session_id}/reset", operation_id="reset_session", status_code=204, dependencies=[ADMIN])
+@router.post("/sessions/{session_id}/reset", status_code=204, dependencies=[ADMIN])
 async def reset_session(
     caller: CallerOf,
     inspection: SessionAdminOf,

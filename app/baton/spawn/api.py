@@ -20,7 +20,7 @@ SpawnsOf = Annotated[Spawns, Depends(of(Spawns))]
 SessionProjectsOf = Annotated[SessionProjects, Depends(of(SessionProjects))]
 
 
-@router.post("/spawn", operation_id="spawn", dependencies=[WORK], response_model_exclude_none=True)
+@router.post("/spawn", dependencies=[WORK], response_model_exclude_none=True)
 async def spawn(
     caller: CallerOf,
     graph_spawns: GraphSpawnsOf,

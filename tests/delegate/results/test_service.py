@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from baton.delegate.core.stores.tables import RUNNERS, JobEventRow, RunnerCommandRow
+from baton.delegate.core.stores.tables import COMMANDS, EVENTS, RUNNERS
 from baton.delegate.results.service import ResultOutcome
 from baton.kernel.base.errors import Conflict, Forbidden, NotFound, RunnerAway
 from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, running
@@ -26,10 +26,10 @@ async def ended(world, who=ADA, **more):
 
 async def age(world, ago):
     async with world.database.transaction() as connection:
-        for table, column in ((RunnerCommandRow, "created_at"), (JobEventRow, "at")):
-            rows = update(table.__table__).values({column: datetime.now(UTC) - ago})
-            if table is JobEventRow:
-                rows = rows.where(table.__table__.c.type == "workspace.action")
+        for table, column in ((COMMANDS, "created_at"), (EVENTS, "at")):
+            rows = update(table).values({column: datetime.now(UTC) - ago})
+            if table is EVENTS:
+                rows = rows.where(table.c.type == "workspace.action")
             await connection.execute(rows)
 
 

@@ -1,7 +1,7 @@
 import asyncio
 
 from baton.kernel.base import pause
-from baton.kernel.base.pause import keep_up
+from baton.kernel.base.pause import keep_up, tick
 
 
 async def test_work_that_falls_over_is_begun_anew_and_ends_when_told(monkeypatch, caplog):
@@ -46,3 +46,20 @@ async def test_a_server_that_stops_does_not_wait_for_work_that_fell_over(monkeyp
     await asyncio.wait_for(fallen.wait(), 60)
     stop.set()
     await asyncio.wait_for(keeping, 60)
+
+
+async def test_ticks_of_all_periods_end_together_and_at_an_event(monkeypatch):
+    loop, ends, event = asyncio.get_running_loop(), set(), asyncio.Event()
+
+    async def wait(_waits, **given):
+        ends.add(loop.time() + given["timeout"])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio, "wait", wait)
+        for now in (100.5, 101.25, 104.0):
+            patched.setattr(loop, "time", lambda now=now: now)
+            for seconds in (1, 2, 5):
+                await tick(seconds, event)
+    assert ends == {101, 102, 105, 106}
+    event.set()
+    await asyncio.wait_for(tick(3_600, asyncio.Event(), event), 60)

@@ -2,8 +2,12 @@
 
 import asyncio
 
+import pytest
+
+from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.changes.announce import Changes
+from tests.support.databases import opened
 
 
 async def changed(database, *kinds):
@@ -51,3 +55,34 @@ async def test_what_breaks_one_look_does_not_end_the_looking(redis, database, mo
     stop.set()
     await running
     assert "changes could not be looked for" in caplog.text
+
+
+@pytest.mark.parametrize("settled_ns", [0, 10**18], ids=["files older than a moment", "files just written"])
+async def test_sqlite_is_asked_for_changes_only_after_its_files_changed(redis, sqlite_url, monkeypatch, settled_ns):
+    monkeypatch.setattr("baton.kernel.base.sql.SETTLED_NS", settled_ns)
+    async with opened(sqlite_url) as database, opened(sqlite_url) as other:
+        changes, read, asked = Changes(redis, database, "default"), [], []
+        real = numbers.numbers
+
+        async def counted(*arguments):
+            asked.append(1)
+            return await real(*arguments)
+
+        async def reload():
+            read.append("modes")
+            if read == ["modes"]:
+                raise DatabaseUnavailable("it was locked for a moment")
+
+        monkeypatch.setattr(numbers, "numbers", counted)
+        changes.on("modes", reload)
+        for _ in range(5):  # the first one opens the files
+            await changes.catch_up()
+        assert len(asked) == (5 if settled_ns else 2)
+        await changed(other, "modes")
+        await changes.catch_up()
+        await changes.catch_up()
+        assert read == ["modes", "modes"], "a failed reload is repeated"
+        asked.clear()
+        changes.wake()
+        await changes.catch_up()
+        assert asked == [1], "a message is always followed"

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
-from baton.events.log import GROUP, LOG, SET_ASIDE, START, WAITS, Log
+from baton.events.log import GROUP, LATE, LOG, SET_ASIDE, START, WAITS, Log
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.records.pipeline import store as decisions
@@ -160,6 +160,37 @@ def call_of(number):
         at=at, organisation="default", user="ann", session_id="s", agent_id="", tool="Bash", tool_use_id=f"t{number}", outcome="ran"
     )  # fmt: skip
     return decision.id, *map(msgspec.msgpack.encode, (decision, report))
+
+
+async def test_an_outcome_that_comes_before_its_decision_is_stored_later(make, database, redis, monkeypatch):
+    monkeypatch.setattr("baton.records.pipeline.drain.TRIM_S", 0.05)
+    both, log, calls = make(), Log(redis), [call_of(number) for number in range(300)]
+    for _, _, report in calls:
+        await log.append([report])
+    await both.start()
+    await until(lambda: both.stats()["stored"] == 300)
+    await until(lambda: both.drain.given_up > 100)
+    for _, decision, _ in calls:
+        await log.append([decision])
+    await until(lambda: both.stats()["stored"] == 600)
+    await both.stop()
+    outcomes = [one.outcome for one in await found(database)]
+    assert both.drain.given_up == outcomes.count("unknown") in range(101, 201), "the oldest, of too many"
+    assert outcomes.count("ran") == 300 - both.drain.given_up
+    assert await log.left(LATE) == []
+
+
+@pytest.mark.parametrize("call_id", ["t", ""])
+async def test_an_outcome_without_a_decision_is_given_up_in_the_end(make, redis, monkeypatch, caplog, call_id):
+    monkeypatch.setattr("baton.records.pipeline.drain.TRIM_S", 0.05)
+    monkeypatch.setattr("baton.records.pipeline.drain.LATE_S", 0)
+    both, report = make(), msgspec.msgpack.decode(call_of(1)[2], type=OutcomeReport)
+    await Log(redis).append([msgspec.msgpack.encode(msgspec.structs.replace(report, tool_use_id=call_id))])
+    await both.start()
+    await until(lambda: (both.stats()["stored"], both.drain.given_up) == (1, 1 if call_id else 0))
+    await both.stop()
+    assert await Log(redis).left(LATE) == []
+    assert caplog.text.count("have no decision (1 so far)") == both.drain.given_up
 
 
 @pytest.mark.parametrize("drains", [["old", "new"], ["old", "old", "new"], ["new", "old"], ["old"]], ids="-".join)

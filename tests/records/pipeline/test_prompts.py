@@ -99,7 +99,7 @@ class World:
         outcomes = Outcomes(redis, recorder, Counters(), SessionEvents(redis, NO_EVENTS, self.users.keeps_prompts))
         self.decides = PreToolUse(
             freezes=Freezes(database, self.changes, self.users, organisation="default"),
-            approvals=(approvals := Approvals(database, self.changes)),
+            approvals=(approvals := Approvals(database, self.changes, redis)),
             policies=self.policies,
             modes=self.modes,
             sessions=sessions,

@@ -8,7 +8,7 @@ from sqlalchemy import insert
 
 from baton.delegate.core.job import Job
 from baton.delegate.core.stores import jobs as jobs_store
-from baton.delegate.core.stores.tables import JobEventRow
+from baton.delegate.core.stores.tables import EVENTS
 from baton.delegate.jobs.costs import parse_prices
 from baton.kernel.base.errors import NotFound
 from baton.kernel.changes.audit_store import AUDIT
@@ -83,7 +83,7 @@ async def timelines(database):
         )
         for number, (kind, body, seconds) in enumerate(STEPS, 1):
             row = own | {"no": number, "session_no": number, "type": kind, "body": body, "at": at(seconds)}
-            await connection.execute(insert(JobEventRow.__table__).values(row))
+            await connection.execute(insert(EVENTS).values(row))
         for seconds, scope, name, user in MODES:
             after = {"scope": scope, "id": name, "user": user, "project": "shop" if user else "", "enabled": True}
             row = {

@@ -25,7 +25,7 @@ def approvals(
 ) -> None:
     """List the requests that wait for an answer."""
     api = Api()
-    found = _waiting(api)
+    found = api.request("GET", "/approvals")["items"]
     if as_json:
         end_with_json(found)
     for one in found:
@@ -64,14 +64,9 @@ def deny(request_id: RequestId, reason: Reason = "", as_json: AsJson = False) ->
     _answer(request_id, "deny", reason, as_json=as_json)
 
 
-def _waiting(api: Api) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.request("GET", "/approvals")["items"]
-    return found
-
-
 def _show_new(api: Api, known: set[str]) -> None:
     """Show the requests that are not known yet."""
-    for one in _waiting(api):
+    for one in api.request("GET", "/approvals")["items"]:
         if one["id"] not in known:
             known.add(one["id"])
             if one["may_answer"]:

@@ -103,13 +103,13 @@ class CodeMapModel(BaseModel):
     symbols: int
 
 
-@router.get("/codemap", operation_id="list_code_maps")
+@router.get("/codemap")
 async def list_code_maps(caller: CallerOf, maps: CodeMapsOf) -> list[CodeMapModel]:
     """List your own code maps, the newest first; other users cannot see them."""
     return [CodeMapModel.model_validate(one, from_attributes=True) for one in await maps.list_maps(caller.principal)]
 
 
-@router.put("/codemap", operation_id="put_code_map", dependencies=[WORK])
+@router.put("/codemap", dependencies=[WORK])
 async def put_code_map(
     caller: CallerOf, maps: CodeMapsOf, body: ManifestBody, project: ProjectQuery = ""
 ) -> MissingModel:
@@ -118,7 +118,7 @@ async def put_code_map(
     return MissingModel(missing=missing)
 
 
-@router.put("/codemap/files", operation_id="put_code_map_files", status_code=204, dependencies=[WORK])
+@router.put("/codemap/files", status_code=204, dependencies=[WORK])
 async def put_code_map_files(
     caller: CallerOf, maps: CodeMapsOf, body: OutlinesBody, project: ProjectQuery = ""
 ) -> Response:
@@ -127,7 +127,7 @@ async def put_code_map_files(
     return Response(status_code=204)
 
 
-@router.delete("/codemap", operation_id="delete_code_map", status_code=204, dependencies=[WORK])
+@router.delete("/codemap", status_code=204, dependencies=[WORK])
 async def delete_code_map(caller: CallerOf, maps: CodeMapsOf, project: ProjectQuery = "") -> Response:
     """Remove your code map of a project."""
     await maps.drop(caller.principal, project or caller.project)

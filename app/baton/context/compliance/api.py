@@ -64,7 +64,7 @@ class ComplianceTaken(BaseModel):
     """Number of advisories now waiting for the session's next prompt."""
 
 
-@router.post("/compliance/results", operation_id="report_compliance", dependencies=[WORK])
+@router.post("/compliance/results", dependencies=[WORK])
 async def report_compliance(caller: CallerOf, compliance: ComplianceOf, body: ComplianceResultBody) -> ComplianceTaken:
     """Report an evaluation's findings. The session's next prompt mentions violations once."""
     violations = [PatternViolation(**one.model_dump()) for one in body.violations]

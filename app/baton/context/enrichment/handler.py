@@ -11,7 +11,7 @@ from baton.rules.call.call import Principal
 
 
 class EnrichmentPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt to enrich. `text` is as the client sent it, secrets included."""
+    """A prompt to enrich. `text` is as the client sent it: any length, any characters, secrets included."""
 
     text: str
     principal: Principal

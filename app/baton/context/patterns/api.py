@@ -36,9 +36,7 @@ def _tagged(pattern: Pattern, response: Response) -> Pattern:
     return pattern
 
 
-@router.post(
-    "/patterns", operation_id="propose_pattern", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
-)
+@router.post("/patterns", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN])
 async def propose_pattern(
     caller: CallerOf, users: UsersOf, patterns: PatternsOf, body: NewPatternBody, response: Response
 ) -> ShownPattern:
@@ -49,12 +47,7 @@ async def propose_pattern(
     return _tagged(made, response)
 
 
-@router.post(
-    "/patterns/proposals",
-    operation_id="propose_from_records",
-    response_model_exclude_none=True,
-    dependencies=[ADMIN, EXPENSIVE],
-)
+@router.post("/patterns/proposals", response_model_exclude_none=True, dependencies=[ADMIN, EXPENSIVE])
 async def propose_from_records(
     caller: CallerOf, learning: LearningOf, team: Annotated[str, Query(max_length=200)] = ""
 ) -> ProposedPatterns:
@@ -66,7 +59,7 @@ async def propose_from_records(
     return ProposedPatterns(items=list(made))
 
 
-@router.get("/patterns", operation_id="list_patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+@router.get("/patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_patterns(caller: CallerOf, patterns: PatternsOf, query: Annotated[PatternQuery, Query()]) -> PatternPage:
     """List your team's patterns, newest first; admins and auditors see those of all teams."""
     (before_id,) = after(query.cursor)
@@ -77,9 +70,7 @@ async def list_patterns(caller: CallerOf, patterns: PatternsOf, query: Annotated
     return PatternPage(items=list(items), next_cursor=next_cursor)
 
 
-@router.get(
-    "/patterns/search", operation_id="search_patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE]
-)
+@router.get("/patterns/search", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def search_patterns(
     caller: CallerOf, patterns: PatternsOf, query: Annotated[PatternSearch, Query()]
 ) -> PatternMatches:
@@ -90,7 +81,7 @@ async def search_patterns(
     return PatternMatches(items=found, index=INDEX, degraded=patterns.degraded)
 
 
-@router.get("/patterns/{pattern_id}", operation_id="get_pattern", response_model_exclude_none=True)
+@router.get("/patterns/{pattern_id}", response_model_exclude_none=True)
 async def get_pattern(
     caller: CallerOf, patterns: PatternsOf, pattern_id: PatternId, response: Response
 ) -> ShownPattern:
@@ -99,12 +90,7 @@ async def get_pattern(
     return _tagged(found, response)
 
 
-@router.post(
-    "/patterns/{pattern_id}/approve",
-    operation_id="approve_pattern",
-    response_model_exclude_none=True,
-    dependencies=[ADMIN],
-)
+@router.post("/patterns/{pattern_id}/approve", response_model_exclude_none=True, dependencies=[ADMIN])
 async def approve_pattern(
     caller: CallerOf,
     patterns: PatternsOf,
@@ -120,12 +106,7 @@ async def approve_pattern(
     return _tagged(approved, response)
 
 
-@router.post(
-    "/patterns/{pattern_id}/retire",
-    operation_id="retire_pattern",
-    response_model_exclude_none=True,
-    dependencies=[ADMIN],
-)
+@router.post("/patterns/{pattern_id}/retire", response_model_exclude_none=True, dependencies=[ADMIN])
 async def retire_pattern(
     caller: CallerOf,
     patterns: PatternsOf,
@@ -139,9 +120,7 @@ async def retire_pattern(
     return _tagged(retired, response)
 
 
-@router.post(
-    "/patterns/{pattern_id}/merge", operation_id="merge_pattern", response_model_exclude_none=True, dependencies=[ADMIN]
-)
+@router.post("/patterns/{pattern_id}/merge", response_model_exclude_none=True, dependencies=[ADMIN])
 async def merge_pattern(
     caller: CallerOf,
     patterns: PatternsOf,

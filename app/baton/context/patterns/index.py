@@ -84,16 +84,7 @@ class IndexedPattern(msgspec.Struct, frozen=True):
     @classmethod
     def build(cls, pattern: Pattern) -> "IndexedPattern":
         """Return the indexed part of a pattern."""
-        return cls(
-            pattern.id,
-            pattern.signature,
-            pattern.project,
-            pattern.domain,
-            pattern.language,
-            pattern.globs,
-            pattern.confidence,
-            pattern.check,
-        )
+        return cls(*(getattr(pattern, name) for name in cls.__struct_fields__))
 
 
 class Found(msgspec.Struct, frozen=True):

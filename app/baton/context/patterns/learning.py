@@ -63,8 +63,7 @@ async def commands(
         .order_by(sessions.desc(), _decisions.c.command)
         .limit(MOST_COMMANDS)
     )
-    async with database.transaction() as connection:
-        return [RepeatedCommand(*row) for row in (await connection.execute(query)).all()]
+    return [RepeatedCommand(*row) for row in await database.rows(query)]
 
 
 log = logging.getLogger(__name__)

@@ -54,7 +54,7 @@ class NewPattern(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+class Pattern(NewPattern, frozen=True, kw_only=True):
     """A pattern; `version` counts its changes, and is its `ETag`.
 
     `stated` is the confidence stated by a person, `confidence` the effective one: `followed` and `violated` edits
@@ -64,22 +64,13 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     team: str
-    signature: str
-    text: str
-    project: str
-    domain: str
-    language: str
-    globs: tuple[str, ...]
-    check: PatternCheck
     status: Status
     source: Source
     stated: float
-    confidence: float
     created_at: datetime
     created_by: str
     decided_at: datetime | None = None
     decided_by: str = ""
-    reason: str = ""
     merged_into: str = ""
     shown: int = 0
     followed: int = 0

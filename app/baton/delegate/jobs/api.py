@@ -53,7 +53,7 @@ class OutputModel(BaseModel):
     output: str
 
 
-@router.get("/jobs", operation_id="list_jobs", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+@router.get("/jobs", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_jobs(caller: CallerOf, jobs: JobsOf, query: Annotated[JobsQuery, Query()]) -> JobPage:
     """List jobs, newest first."""
     before = after(query.cursor, 2)
@@ -63,7 +63,7 @@ async def list_jobs(caller: CallerOf, jobs: JobsOf, query: Annotated[JobsQuery, 
     return JobPage(items=[JobSummary.build(job, waiting.get(job.id)) for job in items], next_cursor=next_cursor)
 
 
-@router.get("/jobs/{job_id}", operation_id="get_job", response_model_exclude_none=True)
+@router.get("/jobs/{job_id}", response_model_exclude_none=True)
 async def get_job(
     caller: CallerOf,
     jobs: JobsOf,
@@ -77,40 +77,38 @@ async def get_job(
     return await _shown(jobs, await jobs.news(caller.principal, job_id, after, wait_s))
 
 
-@router.get("/jobs/{job_id}/output", operation_id="get_job_output", response_model_exclude_none=True)
+@router.get("/jobs/{job_id}/output", response_model_exclude_none=True)
 async def get_job_output(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> OutputModel:
     """Show the agent's answer so far."""
     job = await jobs.get(caller.principal, job_id)
     return OutputModel(job=job.id, state=job.state, output=await jobs.output(caller.principal, job_id))
 
 
-@router.get("/jobs/{job_id}/diff", operation_id="get_job_diff", response_model_exclude_none=True)
+@router.get("/jobs/{job_id}/diff", response_model_exclude_none=True)
 async def get_job_diff(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> ChangeModel:
     """Show the changes in a job's worktree. They can be applied on its runner's machine."""
     return ChangeModel.build(*await jobs.change(caller.principal, job_id))
 
 
-@router.post("/jobs/{job_id}/cancel", operation_id="cancel_job", response_model_exclude_none=True, dependencies=[WORK])
+@router.post("/jobs/{job_id}/cancel", response_model_exclude_none=True, dependencies=[WORK])
 async def cancel_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
     """Cancel a job: at once without a runner, else through its runner."""
     return JobModel.build(await control.cancel(caller.principal, job_id))
 
 
-@router.post(
-    "/jobs/{job_id}/approve", operation_id="approve_job", response_model_exclude_none=True, dependencies=[WORK]
-)
+@router.post("/jobs/{job_id}/approve", response_model_exclude_none=True, dependencies=[WORK])
 async def approve_job(caller: CallerOf, control: JobControlOf, jobs: JobsOf, job_id: JobId) -> JobModel:
     """Approve a job."""
     return await _shown(jobs, await control.approve(caller.principal, job_id))
 
 
-@router.post("/jobs/{job_id}/retry", operation_id="retry_job", response_model_exclude_none=True, dependencies=[WORK])
+@router.post("/jobs/{job_id}/retry", response_model_exclude_none=True, dependencies=[WORK])
 async def retry_job(caller: CallerOf, control: JobControlOf, jobs: JobsOf, job_id: JobId) -> JobModel:
     """Retry a failed, cancelled or skipped job."""
     return await _shown(jobs, await control.retry(caller.principal, job_id))
 
 
-@router.get("/sessions/{session_id}/agent-mode", operation_id="get_agent_mode")
+@router.get("/sessions/{session_id}/agent-mode")
 async def get_agent_mode(
     caller: CallerOf, agent_modes: AgentModesOf, session_id: Annotated[str, Path(max_length=1_024)], user: Text = ""
 ) -> Shown[AgentMode]:

@@ -212,13 +212,7 @@ class JobCostsListModel(BaseModel):
     items: list[Shown[JobCosts]]
 
 
-@router.get(
-    "/analytics/jobs",
-    operation_id="get_job_analytics",
-    dependencies=[EXPENSIVE],
-    response_model=JobCostsListModel,
-    responses=JSON_OR_CSV,
-)
+@router.get("/analytics/jobs", dependencies=[EXPENSIVE], response_model=JobCostsListModel, responses=JSON_OR_CSV)
 async def get_job_analytics(
     caller: CallerOf, analytics: JobAnalyticsOf, query: Annotated[JobCostsQuery, Query()], as_table: AsTable
 ) -> JobCostsListModel | Response:

@@ -127,13 +127,7 @@ class ReplyBody(JobLimitsBody):
     comments: list[CommentBody] = Field([], max_length=MOST_COMMENTS, description="Comments on the job's changes.")
 
 
-@router.post(
-    "/jobs/{job_id}/reply",
-    operation_id="reply_job",
-    status_code=202,
-    response_model_exclude_none=True,
-    dependencies=[WORK],
-)
+@router.post("/jobs/{job_id}/reply", status_code=202, response_model_exclude_none=True, dependencies=[WORK])
 async def reply_job(
     caller: CallerOf, jobs: JobsOf, replies: RepliesOf, job_id: JobId, body: ReplyBody
 ) -> DelegatedModel:

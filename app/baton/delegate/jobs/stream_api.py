@@ -43,9 +43,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get(
-    "/jobs/{job_id}/events", operation_id="stream_job_events", response_class=EventSourceResponse, responses=_STREAM
-)
+@router.get("/jobs/{job_id}/events", response_class=EventSourceResponse, responses=_STREAM)
 async def stream_job_events(
     request: Request,
     caller: CallerOf,
@@ -64,12 +62,7 @@ async def stream_job_events(
     return EventStream(_lines(events, of_session=False), stopping)
 
 
-@router.get(
-    "/sessions/{session_id}/events",
-    operation_id="stream_session_events",
-    response_class=EventSourceResponse,
-    responses=_STREAM,
-)
+@router.get("/sessions/{session_id}/events", response_class=EventSourceResponse, responses=_STREAM)
 async def stream_session_events(
     request: Request,
     caller: CallerOf,

@@ -69,9 +69,7 @@ class DelegatedModel(BaseModel):
     job: JobModel
 
 
-@router.post(
-    "/delegate", operation_id="delegate", status_code=202, response_model_exclude_none=True, dependencies=[WORK]
-)
+@router.post("/delegate", status_code=202, response_model_exclude_none=True, dependencies=[WORK])
 async def delegate(
     caller: CallerOf, jobs: JobsOf, body: DelegateBody, idempotency_key: IdempotencyKey = ""
 ) -> DelegatedModel:

@@ -125,26 +125,26 @@ MaybeResultBody = Annotated[ResultBody, Body(default_factory=ResultBody)]
 MaybePullRequestBody = Annotated[PullRequestBody, Body(default_factory=PullRequestBody)]
 
 
-@router.post("/jobs/{job_id}/apply", operation_id="apply_job", dependencies=[WORK])
+@router.post("/jobs/{job_id}/apply", dependencies=[WORK])
 async def apply_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody) -> ShownAction:
     """Apply a job's changes to its runner's working tree, all or nothing. Conflicts are `refused` with `reasons`."""
     return await results.ask(caller.principal, job_id, "apply", {}, body.wait_s)
 
 
-@router.post("/jobs/{job_id}/branch", operation_id="branch_job", dependencies=[WORK])
+@router.post("/jobs/{job_id}/branch", dependencies=[WORK])
 async def branch_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: BranchBody) -> ShownAction:
     """Create a branch with a job's changes. No file is touched."""
     asked = {"branch": body.branch}
     return await results.ask(caller.principal, job_id, "branch", asked, body.wait_s)
 
 
-@router.post("/jobs/{job_id}/discard", operation_id="discard_job", dependencies=[WORK])
+@router.post("/jobs/{job_id}/discard", dependencies=[WORK])
 async def discard_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody) -> ShownAction:
     """Permanently delete a job's changes and its worktree."""
     return await results.ask(caller.principal, job_id, "discard", {}, body.wait_s)
 
 
-@router.post("/jobs/{job_id}/pr", operation_id="open_job_request", dependencies=[WORK])
+@router.post("/jobs/{job_id}/pr", dependencies=[WORK])
 async def open_job_request(
     caller: CallerOf, jobs: JobsOf, results: JobResultsOf, job_id: JobId, body: MaybePullRequestBody
 ) -> ShownAction:
@@ -160,9 +160,7 @@ async def open_job_request(
     return await results.ask(caller.principal, job_id, "pr", asked, body.wait_s)
 
 
-@router.get(
-    "/jobs/{job_id}/diff/pages", operation_id="read_job_diff", response_model_exclude_none=True, dependencies=[WORK]
-)
+@router.get("/jobs/{job_id}/diff/pages", response_model_exclude_none=True, dependencies=[WORK])
 async def read_job_diff(
     caller: CallerOf, pages: DiffPagesOf, job_id: JobId, query: Annotated[DiffPageQuery, Query()]
 ) -> DiffPageModel:
@@ -171,13 +169,13 @@ async def read_job_diff(
     return DiffPageModel(job=job.id, path=page.path, offset=page.offset, text=page.text, next_offset=page.next_offset)
 
 
-@router.get("/jobs/{job_id}/actions", operation_id="list_job_actions")
+@router.get("/jobs/{job_id}/actions")
 async def list_job_actions(caller: CallerOf, results: JobResultsOf, job_id: JobId) -> ResultActionsModel:
     """List the actions on a job's result, oldest first."""
     return ResultActionsModel(items=list(await results.list_actions(caller.principal, job_id)))
 
 
-@router.get("/jobs/{job_id}/actions/{action_id}", operation_id="get_job_action")
+@router.get("/jobs/{job_id}/actions/{action_id}")
 async def get_job_action(
     caller: CallerOf,
     results: JobResultsOf,
@@ -189,7 +187,7 @@ async def get_job_action(
     return await results.get(caller.principal, job_id, action_id, wait_s)
 
 
-@router.post("/runners/{runner_id}/jobs/{job_id}/actions/{action_id}", operation_id="post_job_action", status_code=204)
+@router.post("/runners/{runner_id}/jobs/{job_id}/actions/{action_id}", status_code=204)
 async def post_job_action(
     caller: CallerOf,
     results: JobResultsOf,

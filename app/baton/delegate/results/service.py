@@ -31,38 +31,31 @@ EVENT = "workspace.action"  # the type of the events of actions
 _AWAY = "the database is unavailable; nothing was changed, try again"
 
 
-class ResultAction(msgspec.Struct, frozen=True, kw_only=True):
-    """An action on a job's result, and its outcome.
+class ResultOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of an action on a job's result, reported by the runner.
 
     `asked` waits for the runner, `taken` is in progress. `refused` has `reasons`, one line per cause such as a conflict,
     and nothing was changed. `failed` and `expired` have `code` and `detail`. `changed` counts files. `url` is the opened
     request's.
     """
 
+    state: State
+    code: str = ""
+    detail: str = ""
+    reasons: list[str] = []
+    changed: int = 0
+    branch: str = ""
+    url: str = ""
+
+
+class ResultAction(ResultOutcome, frozen=True, kw_only=True):
+    """An action on a job's result, and its outcome. `asked` are the arguments."""
+
     id: str
     job: str
     verb: Verb
-    state: State
     by: str = ""
-    asked: dict[str, Any] = {}  # the arguments
-    code: str = ""
-    detail: str = ""
-    reasons: list[str] = []
-    changed: int = 0
-    branch: str = ""
-    url: str = ""
-
-
-class ResultOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an action, reported by the runner."""
-
-    state: State
-    code: str = ""
-    detail: str = ""
-    reasons: list[str] = []
-    changed: int = 0
-    branch: str = ""
-    url: str = ""
+    asked: dict[str, Any] = {}
 
 
 class JobResults:

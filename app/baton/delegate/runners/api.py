@@ -195,13 +195,13 @@ class JobPermissionBody(BaseModel):
     request: PermissionRequestBody
 
 
-@router.get("/runners", operation_id="list_runners")
+@router.get("/runners")
 async def list_runners(caller: CallerOf, runners: RunnersOf) -> RunnersModel:
     """List the runners visible to you: your own, your team's as a lead, all as an admin."""
     return RunnersModel(items=await runners.visible(caller.principal))
 
 
-@router.post("/runners/{runner_id}/poll", operation_id="poll_runner")
+@router.post("/runners/{runner_id}/poll")
 async def poll_runner(
     request: Request,
     caller: CallerOf,
@@ -238,7 +238,7 @@ async def poll_runner(
     )
 
 
-@router.post("/runners/{runner_id}/jobs/{job_id}/events", operation_id="post_job_events")
+@router.post("/runners/{runner_id}/jobs/{job_id}/events")
 async def post_job_events(
     caller: CallerOf, progress: JobProgressOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
 ) -> Shown[ProgressReceipt]:
@@ -248,7 +248,7 @@ async def post_job_events(
     return await progress.record(caller.principal, runner_id, claim, events, _finish(body.finish), body.waiting_for)
 
 
-@router.post("/runners/{runner_id}/jobs/{job_id}/permissions", operation_id="ask_job_permission")
+@router.post("/runners/{runner_id}/jobs/{job_id}/permissions")
 async def ask_job_permission(
     caller: CallerOf, permissions: JobPermissionsOf, runner_id: RunnerId, job_id: JobId, body: JobPermissionBody
 ) -> Shown[PermissionAnswer]:

@@ -41,11 +41,16 @@ class JobSweeper:
         self._states = states
         self._permissions = permissions
         self._organisation = organisation
+        self._nothing_at: tuple[int, ...] = ()  # the database's stamp without an unfinished job
 
     async def take_turn(self, now: datetime) -> None:
         """Sweep if no other server does. After an outage, first renew all leases. Raise DatabaseUnavailable."""
+        stamp = self._database.stamp()
+        if stamp and stamp == self._nothing_at:
+            return
         async with self._database.transaction() as connection:
             if not await jobs.has_unfinished(connection, self._organisation):
+                self._nothing_at = stamp
                 return
             last = await announce.until(connection, self._organisation, LEADERSHIP)
         led = last is not None and last > now

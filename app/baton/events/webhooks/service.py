@@ -26,21 +26,13 @@ from baton.shared.storable import storable
 
 # The table of registered webhooks, and its queries.
 
-# A webhook as an admin registered it.
 
-
-class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True):
+class RegisteredWebhook(Webhook, frozen=True, kw_only=True):
     """A webhook as it is stored; `secret` is shown once, when it is made. `console` is the server's address."""
 
-    id: str
-    url: str
-    topics: tuple[str, ...]
-    secret: str
     description: str
     created_at: datetime
     created_by: str
-    format: Format = "cloudevents"
-    console: str = ""
 
 
 KIND = "event_webhooks"
@@ -57,9 +49,7 @@ async def load(database: Database, organisation: str) -> list[RegisteredWebhook]
         DatabaseUnavailable: If the database is unavailable.
     """
     query = select(WEBHOOKS_TABLE).where(WEBHOOKS_TABLE.c.organisation == organisation).order_by(WEBHOOKS_TABLE.c.id)
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), RegisteredWebhook) for row in rows]
+    return await database.read(query, RegisteredWebhook)
 
 
 async def add(connection: AsyncConnection, organisation: str, webhook: RegisteredWebhook) -> None:
@@ -182,6 +172,10 @@ class Webhooks:
             before = {} if known is None else {"url": known.url, "topics": list(known.topics)}
             await change.audit(webhook_id, before=before, reason=reason)
         await self.load()
+
+    def has(self, topic: str) -> bool:
+        """Return whether a webhook gets a topic's events."""
+        return any(topic in one.topics for one in self._webhooks)
 
     def mirror(self) -> None:
         """Copy the webhooks to Redis, for the drain."""

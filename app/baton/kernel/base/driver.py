@@ -31,7 +31,9 @@ class Writes(NamedTuple):
     rows: Rows
     beside: Callable[[Collection[str]], Statements]  # given the new keys, returns further statements
     updates: Statements = ()  # statements that follow. Each returns the identifiers of its changed rows.
-    after: Callable[[Collection[str], Rows], Statements] = lambda *_: ()  # given new keys and results, the last ones
+    after: Callable[[Collection[str], Sequence[Rows]], Statements] = (
+        lambda *_: ()
+    )  # given new keys and results, the last ones
 
 
 _OF_THE_ROWS = frozenset({"22", "23"})  # errors by row content: 22 data exception, 23 constraint violation
@@ -68,8 +70,8 @@ def said(error: Exception) -> str:
 class Driver(Protocol):
     """One connection for writing."""
 
-    async def write(self, writes: Writes) -> None:
-        """Write rows and their dependent statements in one transaction. Raise DriverUnavailable or RowsRefused."""
+    async def write(self, writes: Writes) -> Sequence[Rows]:
+        """Write in one transaction. Return the changed rows of each update. Raise DriverUnavailable or RowsRefused."""
         ...
 
     async def close(self) -> None:
@@ -90,16 +92,16 @@ class SqliteDriver:
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._connection: sqlite3.Connection | None = None
 
-    async def write(self, writes: Writes) -> None:
+    async def write(self, writes: Writes) -> Sequence[Rows]:
         """Write; see `Driver`."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, writes)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._write, writes)
 
     async def close(self) -> None:
         """Close the connection and end the thread."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown()
 
-    def _write(self, writes: Writes) -> None:
+    def _write(self, writes: Writes) -> Sequence[Rows]:
         try:
             connection = self._connection or self._connect()
             # A deferred transaction would fail at once on its first write if another writer is active.
@@ -109,7 +111,7 @@ class SqliteDriver:
                 for statement, rows in writes.beside(new):
                     connection.executemany(statement, rows)
                 changed = [
-                    row for update, rows in writes.updates for one in rows for row in connection.execute(update, one)
+                    [row for one in rows for row in connection.execute(update, one)] for update, rows in writes.updates
                 ]
                 for statement, rows in writes.after(new, changed):
                     connection.executemany(statement, rows)
@@ -126,6 +128,7 @@ class SqliteDriver:
             raise RowsRefused(str(error)) from error
         except (ValueError, OverflowError) as error:  # a lone surrogate, an integer of more than 64 bits
             raise RowsRefused(str(error)) from error
+        return changed
 
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(**self._arguments, timeout=BUSY_S, isolation_level=None)
@@ -151,7 +154,7 @@ class PostgresDriver:
             self._arguments["statement_cache_size"] = int(arguments["prepared_statement_cache_size"])
         self._connection: asyncpg.Connection[Any] | None = None
 
-    async def write(self, writes: Writes) -> None:
+    async def write(self, writes: Writes) -> Sequence[Rows]:
         """Write; see `Driver`."""
         import asyncpg  # noqa: PLC0415 - not needed with SQLite
 
@@ -166,10 +169,8 @@ class PostgresDriver:
                 for statement, rows in writes.beside(new):
                     await connection.executemany(statement, rows)
                 changed = [
-                    tuple(row)
+                    [tuple(row) for one in rows for row in await connection.fetch(update, *one)]
                     for update, rows in writes.updates
-                    for one in rows
-                    for row in await connection.fetch(update, *one)
                 ]
                 for statement, rows in writes.after(new, changed):
                     await connection.executemany(statement, rows)
@@ -182,6 +183,7 @@ class PostgresDriver:
         except (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError) as error:
             self._drop()
             raise DriverUnavailable(said(error)) from error
+        return changed
 
     async def close(self) -> None:
         """Close the connection, without waiting for an unresponsive server."""

@@ -68,6 +68,9 @@ class BatonError(Exception):
     code: Code = "bad_request"
     title = "the request cannot be served"
 
+    def __init_subclass__(cls, status: int = 0, code: Code | None = None, title: str = "") -> None:
+        cls.status, cls.code, cls.title = status or cls.status, code or cls.code, title or cls.title
+
     def __init__(self, detail: str, *errors: FieldError) -> None:
         super().__init__(detail)
         self.detail = detail
@@ -86,115 +89,67 @@ class BatonError(Exception):
         )
 
 
-class BadJSON(BatonError):
+class BadJSON(BatonError, code="bad_json", title="the body is not a JSON object"):
     """The body is not JSON, or not an object."""
 
-    code = "bad_json"
-    title = "the body is not a JSON object"
 
-
-class Invalid(BatonError):
+class Invalid(BatonError, status=422, code="validation", title="a field is not valid"):
     """A field is missing, has a wrong type, or an invalid value."""
-
-    status = 422
-    code = "validation"
-    title = "a field is not valid"
 
     def __init__(self, field: str, message: str, allowed: list[str] | None = None) -> None:
         hint = f"; allowed: {', '.join(f'`{a}`' for a in allowed)}" if allowed else ""
         super().__init__(f"`{field}` {message}{hint}", FieldError(field, message, allowed or []))
 
 
-class PoliciesRefused(BatonError):
+class PoliciesRefused(BatonError, status=422, code="validation", title="the policies are not accepted"):
     """A policy layer was rejected. `errors` locates each problem by `file:line`."""
 
-    status = 422
-    code = "validation"
-    title = "the policies are not accepted"
 
-
-class TooLongToFind(BatonError):
+class TooLongToFind(BatonError, status=422, code="validation", title="a field is not valid"):
     """A name or an id is too long for the database's indexes. Nothing was changed."""
-
-    status = 422
-    code = "validation"
-    title = "a field is not valid"
 
     def __init__(self) -> None:
         super().__init__("a name or an id is too long; use at most 2,000 bytes")
 
 
-class GraphRefused(BatonError):
+class GraphRefused(BatonError, status=422, code="validation", title="the task graph is not accepted"):
     """A task graph cannot run. `errors` lists the faulty tasks."""
 
-    status = 422
-    code = "validation"
-    title = "the task graph is not accepted"
 
-
-class TooLarge(BatonError):
+class TooLarge(BatonError, status=413, code="body_too_large", title="the body is too large"):
     """The body exceeds the endpoint's limit."""
 
-    status = 413
-    code = "body_too_large"
-    title = "the body is too large"
 
-
-class HeadTooLarge(BatonError):
+class HeadTooLarge(BatonError, status=431, code="head_too_large", title="the request's head is too large"):
     """The request line and headers exceed the server's limits."""
 
-    status = 431
-    code = "head_too_large"
-    title = "the request's head is too large"
 
-
-class NotFound(BatonError):
+class NotFound(BatonError, status=404, code="not_found", title="not found"):
     """The object does not exist, or belongs to someone else."""
 
-    status = 404
-    code = "not_found"
-    title = "not found"
 
-
-class Unauthenticated(BatonError):
+class Unauthenticated(BatonError, status=401, code="unauthenticated", title="a valid token is needed"):
     """The token is missing, unknown, expired or revoked."""
-
-    status = 401
-    code = "unauthenticated"
-    title = "a valid token is needed"
 
     def __init__(self, detail: str, *, token_id: str = "") -> None:
         super().__init__(detail)
         self.token_id = token_id
 
 
-class Forbidden(BatonError):
+class Forbidden(BatonError, status=403, code="forbidden", title="your role may not do this"):
     """The caller's role does not permit this on any object."""
 
-    status = 403
-    code: Code = "forbidden"
-    title = "your role may not do this"
 
-
-class PersonRequired(Forbidden):
+class PersonRequired(Forbidden, code="person_required", title="this needs a person"):
     """The request has the credential of hooks and agents, and would weaken the rules for them."""
 
-    code = "person_required"
-    title = "this needs a person"
 
-
-class Conflict(BatonError):
+class Conflict(BatonError, status=409, code="conflict", title="this cannot be done now"):
     """The object's state does not permit this."""
 
-    status = 409
-    code: Code = "conflict"
-    title = "this cannot be done now"
 
-
-class SpawnRefused(BatonError):
+class SpawnRefused(BatonError, title="this agent must not be started like this"):
     """An agent must not be started like this. `code` names the failed check, `given` and `allowed` explain it."""
-
-    title = "this agent must not be started like this"
 
     def __init__(
         self, code: Code, status: int, detail: str, *errors: FieldError, given: dict[str, Any], allowed: list[str]
@@ -210,101 +165,58 @@ class SpawnRefused(BatonError):
         return msgspec.structs.replace(super().problem(), given=self.given, allowed=self.allowed)
 
 
-class ParallelExecutionError(SpawnRefused):
+class ParallelExecutionError(SpawnRefused, title="ParallelExecutionError"):
     """A task was started before its wave, or too late after the first task of its wave."""
 
-    title = "ParallelExecutionError"
 
-
-class RunnerAway(Conflict):
+class RunnerAway(Conflict, code="runner_away", title="the runner is unavailable"):
     """The runner needed for this is out of contact."""
 
-    code = "runner_away"
-    title = "the runner is unavailable"
 
-
-class LeaseLost(BatonError):
+class LeaseLost(BatonError, status=409, code="lease_lost", title="the lease of this job is over"):
     """The runner has lost this job, and must end the agent."""
 
-    status = 409
-    code = "lease_lost"
-    title = "the lease of this job is over"
 
-
-class PreconditionFailed(BatonError):
+class PreconditionFailed(BatonError, status=412, code="precondition_failed", title="somebody else has changed it"):
     """`If-Match` names another version than the stored one. Nothing was changed."""
 
-    status = 412
-    code = "precondition_failed"
-    title = "somebody else has changed it"
 
-
-class RateLimited(BatonError):
+class RateLimited(BatonError, status=429, code="rate_limited", title="too many requests"):
     """Too many requests. `Retry-After` gives the wait in seconds."""
-
-    status = 429
-    code = "rate_limited"
-    title = "too many requests"
 
     def __init__(self, detail: str, *, retry_after_s: int) -> None:
         super().__init__(detail)
         self.retry_after_s = retry_after_s
 
 
-class UnknownClient(BatonError):
+class UnknownClient(BatonError, status=404, code="unknown_client", title="unknown client"):
     """The client is unknown."""
 
-    status = 404
-    code = "unknown_client"
-    title = "unknown client"
 
-
-class MethodNotAllowed(BatonError):
+class MethodNotAllowed(BatonError, status=405, code="method_not_allowed", title="method not allowed"):
     """The path exists, but not with this method."""
 
-    status = 405
-    code = "method_not_allowed"
-    title = "method not allowed"
 
-
-class ForbiddenHost(BatonError):
+class ForbiddenHost(BatonError, status=403, code="forbidden_host", title="unknown host; see `BATON_ALLOWED_HOSTS`"):
     """The server does not serve this Host header (DNS rebinding)."""
 
-    status = 403
-    code = "forbidden_host"
-    title = "unknown host; see `BATON_ALLOWED_HOSTS`"
 
-
-class ForbiddenOrigin(BatonError):
+class ForbiddenOrigin(BatonError, status=403, code="forbidden_origin", title="cross-site requests are refused"):
     """The request comes from a page of another site."""
 
-    status = 403
-    code = "forbidden_origin"
-    title = "cross-site requests are refused"
 
-
-class StoreUnavailable(BatonError):
+class StoreUnavailable(BatonError, status=503, code="store_unavailable", title="the database is not available"):
     """The database did not answer in time. Nothing was changed."""
 
-    status = 503
-    code = "store_unavailable"
-    title = "the database is not available"
 
-
-class ProviderUnavailable(BatonError):
+class ProviderUnavailable(
+    BatonError, status=503, code="provider_unavailable", title="the OpenID provider is not available"
+):
     """The OpenID provider is unavailable or its answer is invalid. Nobody was signed in."""
 
-    status = 503
-    code = "provider_unavailable"
-    title = "the OpenID provider is not available"
 
-
-class InternalError(BatonError):
+class InternalError(BatonError, status=500, code="internal", title="internal error"):
     """An internal failure. Details are only in the log."""
-
-    status = 500
-    code = "internal"
-    title = "internal error"
 
     def __init__(self) -> None:
         super().__init__("the request failed; see the server's log")

@@ -13,6 +13,17 @@ async def pause(stop: asyncio.Event, seconds: float) -> None:
             await stop.wait()
 
 
+async def tick(seconds: float, *events: asyncio.Event) -> None:
+    """Wait for the next multiple of some seconds, or for an event. So the timers of a process wake it together."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    rest = seconds - asyncio.get_running_loop().time() % seconds
+    try:
+        await asyncio.wait(waits, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
 log = logging.getLogger(__name__)
 
 AGAIN_S = 1.0  # pause before failed work restarts, in seconds

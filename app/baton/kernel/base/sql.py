@@ -1,21 +1,23 @@
 """SQL access: one engine for SQLite or Postgres, and one error for their failures."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+import os
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 import msgspec
-from sqlalchemy import JSON, Boolean, Column, DateTime, Dialect, Float, Integer, String, Table, event, text
+from sqlalchemy import Column, Dialect, Executable, Table, event, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.schema import SchemaItem
-from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlalchemy.types import JSON, Boolean, DateTime, Float, Integer, LargeBinary, String, TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 
 from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget, said
@@ -24,6 +26,8 @@ from baton.kernel.base.settings import Settings
 from baton.lib.text.masking import mask
 from baton.shared.storable import storable
 
+T = TypeVar("T", bound=msgspec.Struct)
+SETTLED_NS = 2_100_000_000  # age of a change from which another one has another time on any disk, in nanoseconds
 LARGEST_BATCH = 250  # maximum number of rows deleted per transaction. More would delay the storing of decisions.
 
 _TOO_LONG = "54000"  # Postgres's SQLSTATE for a value too long for its index
@@ -91,29 +95,40 @@ _COLUMN_TYPES: dict[Any, TypeEngine[Any]] = {
     int: Integer(),
     bool: Boolean(),
     float: Float(),
+    bytes: LargeBinary(),
     datetime: UTCDateTime(),
 }  # column types by field type; a Literal is a string. All other fields are JSON.
 
 
-def table_of(name: str, struct: type[msgspec.Struct], *more: SchemaItem, keys: Sequence[str] = ("id",)) -> Table:
-    """Return a table with a column per field of a struct, and of `organisation` and the primary key besides."""
-    lacking = [one for one in dict.fromkeys(("organisation", *keys)) if one not in struct.__struct_fields__]
-    own = (_named(one, Column(String(), primary_key=one in keys, nullable=False)) for one in lacking)
-    return Table(name, SQLModel.metadata, *own, *columns_of(struct, keys), *more)
+def table_of(
+    name: str,
+    fields: type[msgspec.Struct] | Mapping[str, Any],
+    *more: SchemaItem,
+    keys: Sequence[str] = ("id",),
+    **options: Any,
+) -> Table:
+    """Return a table with a column per field, and of `organisation` and the primary key besides.
+
+    `fields` are those of a struct, or types by name.
+    """
+    types = fields if isinstance(fields, Mapping) else types_of(fields)
+    own = {one: str for one in ("organisation", *keys) if one not in types}
+    columns = (_column(one, kind, primary_key=one in keys) for one, kind in {**own, **types}.items())
+    return Table(name, SQLModel.metadata, *columns, *more, **options)
 
 
-def columns_of(struct: type[msgspec.Struct], keys: Sequence[str] = ("id",)) -> Iterator[Column[Any]]:
-    """Yield one column per field of a struct. `keys` are the primary key."""
-    for field in msgspec.structs.fields(struct):
-        kind, nullable = field.type, isinstance(field.type, UnionType)
-        if nullable:
-            (kind,) = (one for one in get_args(kind) if one is not NoneType)
-        column_type = _COLUMN_TYPES.get(str if get_origin(kind) is Literal else kind, JSON(none_as_null=True))
-        yield _named(field.name, Column(column_type, primary_key=field.name in keys, nullable=nullable))
+def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the types of a struct's fields by name."""
+    return {field.name: field.type for field in msgspec.structs.fields(struct)}
 
 
-def _named(name: str, column: Column[Any]) -> Column[Any]:
-    """Name a column as SQLModel does: `Column` makes a subclass of `str`, which msgspec refuses as a field of a row."""
+def _column(name: str, kind: Any, *, primary_key: bool) -> Column[Any]:
+    nullable = isinstance(kind, UnionType)
+    if nullable:
+        (kind,) = (one for one in get_args(kind) if one is not NoneType)
+    column_type = _COLUMN_TYPES.get(str if get_origin(kind) is Literal else kind, JSON(none_as_null=True))
+    column: Column[Any] = Column(column_type, primary_key=primary_key, nullable=nullable)
+    # Given to `Column` itself, a name becomes a subclass of `str`, and msgspec refuses rows with such names.
     column.name = column.key = name
     return column
 
@@ -199,6 +214,24 @@ class Database:
                 if _state(error) == _TOO_LONG:
                     raise TooLongToFind from error
                 raise
+
+    async def rows(self, query: Executable) -> Sequence[Any]:
+        """Return all rows of a query. Raise DatabaseUnavailable."""
+        async with self.transaction() as connection:
+            return (await connection.execute(query)).all()
+
+    async def read(self, query: Executable, kind: type[T], *, strict: bool = True) -> list[T]:
+        """Return the rows of a query as structs. Raise DatabaseUnavailable."""
+        return [msgspec.convert(row._asdict(), kind, strict=strict) for row in await self.rows(query)]
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return a value that changes with each commit, from SQLite's files; () if it is unknown or too recent."""
+        with suppress(OSError):
+            files = [f"{self.engine.url.database}{end}" for end in ("", "-wal") if self.dialect == "sqlite"]
+            found = [(stat.st_mtime_ns, stat.st_size) for stat in map(os.stat, files)]
+            if found and max(found)[0] < time.time_ns() - SETTLED_NS:
+                return sum(found, ())
+        return ()
 
     async def look(self) -> tuple[datetime | None, bool]:
         """Return Postgres's time (None for SQLite), and whether it refuses writes. Raise DatabaseUnavailable."""

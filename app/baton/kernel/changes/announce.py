@@ -5,13 +5,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import ClassVar
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, UTCDateTime, insert_into
+from baton.kernel.base.pause import tick
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, insert_into, table_of
 from baton.kernel.changes import numbers as store
 from baton.kernel.changes.write import SqlChange, write
 from baton.kernel.redis.client import Redis
@@ -37,6 +36,7 @@ class Changes:
         self._seen: dict[str, int] = {}
         self._told = asyncio.Event()
         self._pause_s = POLL_S
+        self._stamp: tuple[int, ...] = ()
         self._turns: dict[str, asyncio.Lock] = {}
 
     @property
@@ -119,7 +119,7 @@ class Changes:
                     await self.catch_up()
                 except Exception:
                     log.exception("changes could not be looked for")
-                await self._wait(stop)
+                await tick(self._pause_s, self._told, stop)
         finally:
             listening.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -127,7 +127,7 @@ class Changes:
 
     def wake(self, _message: bytes = b"") -> None:
         """Look for changes at once: a message came, or a connection was made."""
-        self._pause_s = NET_S
+        self._pause_s, self._stamp = NET_S, ()
         self._told.set()
 
     def _lose(self) -> None:
@@ -135,55 +135,44 @@ class Changes:
         self._told.set()
 
     async def catch_up(self) -> None:
-        """Reload everything that changed in SQL."""
+        """Reload everything that changed in SQL. If SQLite's files show that nothing did, ask nothing."""
+        stamp = self._database.stamp()
+        if stamp and stamp == self._stamp:
+            return
+        self._stamp = ()
         try:
             numbers = await store.numbers(self._database, self._organisation)
         except DatabaseUnavailable:
             return
-        for kind in list(self._reloads):  # a reload may register more
+        kinds = list(self._reloads)
+        for kind in kinds:
             number = numbers.get(kind, 0)
             if number > self._seen.get(kind, 0):
                 try:
                     await self._read_again(kind, number)
                 except DatabaseUnavailable:
-                    continue
+                    stamp = ()
                 except Exception:
                     log.exception("changed %s could not be read again", kind)
                     self._seen[kind] = number
             else:
                 self._seen.setdefault(kind, number)  # it has never changed
-
-    async def _wait(self, stop: asyncio.Event) -> None:
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._told, stop)]
-        try:
-            await asyncio.wait(waits, timeout=self._pause_s, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        # A reload may have registered more kinds.
+        self._stamp = stamp if len(kinds) == len(self._reloads) else ()
 
 
 # Leadership between servers: a table of work done by one server at a time.
 
 
-class LeadershipRow(SQLModel, table=True):
-    """One piece of work and the end of a server's leadership of it. The table keeps an older name."""
-
-    __tablename__ = "leases"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    work: str = Field(primary_key=True)
-    until: datetime = Field(sa_type=UTCDateTime)
-
-
-_leadership = LeadershipRow.__table__
+LEADERSHIP = table_of("leases", {"until": datetime}, keys=("organisation", "work"))
+"""Each piece of work and the end of a server's leadership of it. The table keeps an older name."""
 
 
 async def take(database: Database, organisation: str, work: str, now: datetime, period: timedelta) -> bool:
     """Lead a piece of work for a period. Return False if another server leads it."""
-    insert = insert_into(database.dialect, _leadership).values(organisation=organisation, work=work, until=now + period)
+    insert = insert_into(database.dialect, LEADERSHIP).values(organisation=organisation, work=work, until=now + period)
     taken = insert.on_conflict_do_update(
-        index_elements=["organisation", "work"], set_={"until": now + period}, where=_leadership.c.until <= now
+        index_elements=["organisation", "work"], set_={"until": now + period}, where=LEADERSHIP.c.until <= now
     )
     async with database.transaction() as connection:
         return bool((await connection.execute(taken)).rowcount == 1)
@@ -191,6 +180,6 @@ async def take(database: Database, organisation: str, work: str, now: datetime, 
 
 async def until(connection: AsyncConnection, organisation: str, work: str) -> datetime | None:
     """Return the end of the current or last leadership of a piece of work, or None."""
-    query = select(_leadership.c.until).where(_leadership.c.organisation == organisation, _leadership.c.work == work)
+    query = select(LEADERSHIP.c.until).where(LEADERSHIP.c.organisation == organisation, LEADERSHIP.c.work == work)
     found: datetime | None = (await connection.execute(query)).scalar()
     return found

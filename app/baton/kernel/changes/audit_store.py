@@ -85,6 +85,4 @@ async def find(
         query = query.where(AUDIT.c.at < until)
     if before_id:
         query = query.where(AUDIT.c.id < before_id)
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), AuditEntry) for row in rows]
+    return await database.read(query, AuditEntry)

@@ -1,53 +1,29 @@
 """Tables of changes to shared state: a counter per kind, and the changed objects."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from sqlalchemy import Table, delete, insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, insert_into
+from baton.kernel.base.sql import Database, insert_into, table_of
 
-
-class ChangeRow(SQLModel, table=True):
-    """The number of changes of one kind of state."""
-
-    __tablename__ = "changes"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    kind: str = Field(primary_key=True)
-    number: int
-
-
-class ChangedObjectRow(SQLModel, table=True):
-    """One object of a change, such as a setting's key. Small kinds list no objects."""
-
-    __tablename__ = "changed_objects"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    kind: str = Field(primary_key=True)
-    number: int = Field(primary_key=True)
-    part: int = Field(primary_key=True)
-    object: str
+CHANGES = table_of("changes", {"number": int}, keys=("organisation", "kind"))
+"""The number of changes of each kind of state."""
+OBJECTS = table_of(
+    "changed_objects", {"number": int, "part": int, "object": str}, keys=("organisation", "kind", "number", "part")
+)
+"""The objects of changes, such as a setting's key. Small kinds list no objects."""
 
 
 MOST_CHANGES = 1_000  # changes per kind with known objects. After more, the whole kind is reloaded.
 _NOTHING = ""  # placeholder for a change without objects
 
-_changes = ChangeRow.__table__
-_objects = ChangedObjectRow.__table__
-
 
 async def raise_number(connection: AsyncConnection, organisation: str, kind: str) -> int:
     """Count a change in its own transaction. Return its number."""
-    first = insert_into(connection.dialect.name, _changes).values(organisation=organisation, kind=kind, number=1)
-    raised = first.on_conflict_do_update(
-        index_elements=["organisation", "kind"], set_={"number": _changes.c.number + 1}
-    )
-    return int((await connection.execute(raised.returning(_changes.c.number))).scalar_one())
+    first = insert_into(connection.dialect.name, CHANGES).values(organisation=organisation, kind=kind, number=1)
+    raised = first.on_conflict_do_update(index_elements=["organisation", "kind"], set_={"number": CHANGES.c.number + 1})
+    return int((await connection.execute(raised.returning(CHANGES.c.number))).scalar_one())
 
 
 async def name_objects(
@@ -58,11 +34,9 @@ async def name_objects(
         {"organisation": organisation, "kind": kind, "number": number, "part": part, "object": one}
         for part, one in enumerate(objects or [_NOTHING])
     ]
-    await connection.execute(insert(_objects), rows)
-    old = _objects.c.number <= number - MOST_CHANGES
-    await connection.execute(
-        delete(_objects).where(_objects.c.organisation == organisation, _objects.c.kind == kind, old)
-    )
+    await connection.execute(insert(OBJECTS), rows)
+    old = OBJECTS.c.number <= number - MOST_CHANGES
+    await connection.execute(delete(OBJECTS).where(OBJECTS.c.organisation == organisation, OBJECTS.c.kind == kind, old))
 
 
 async def objects_since(
@@ -71,9 +45,9 @@ async def objects_since(
     """Return the objects of the changes after `seen` up to `number`, or None if some are unknown."""
     if number - seen > MOST_CHANGES:
         return None
-    query = select(_objects.c.number, _objects.c.object).where(
-        _objects.c.organisation == organisation, _objects.c.kind == kind, _objects.c.number > seen,
-        _objects.c.number <= number
+    query = select(OBJECTS.c.number, OBJECTS.c.object).where(
+        OBJECTS.c.organisation == organisation, OBJECTS.c.kind == kind, OBJECTS.c.number > seen,
+        OBJECTS.c.number <= number
     )  # fmt: skip
     rows = (await connection.execute(query)).all()
     known = {row.number for row in rows}
@@ -83,6 +57,5 @@ async def objects_since(
 
 async def numbers(database: Database, organisation: str) -> dict[str, int]:
     """Read all counters of an organisation."""
-    query = select(_changes.c.kind, _changes.c.number).where(_changes.c.organisation == organisation)
-    async with database.transaction() as connection:
-        return {row[0]: row[1] for row in (await connection.execute(query)).all()}
+    query = select(CHANGES.c.kind, CHANGES.c.number).where(CHANGES.c.organisation == organisation)
+    return {row[0]: row[1] for row in await database.rows(query)}

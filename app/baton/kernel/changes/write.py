@@ -2,13 +2,12 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any
 
-from sqlalchemy import JSON, Column, Table, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, insert_into
+from baton.kernel.base.sql import Database, insert_into, table_of
 from baton.kernel.changes import audit_store, numbers
 from baton.rules.call.call import Principal
 
@@ -108,19 +107,8 @@ async def write(database: Database, kind: str, principal: Principal, action: str
 # An organisation's own settings.
 
 
-class OrganisationSettingRow(SQLModel, table=True):
-    """One setting. `version` counts its changes."""
-
-    __tablename__ = "organisation_settings"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    key: str = Field(primary_key=True)
-    value: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
-    version: int
-
-
-_settings = OrganisationSettingRow.__table__
+SETTINGS = table_of("organisation_settings", {"value": dict[str, Any], "version": int}, keys=("organisation", "key"))
+"""An organisation's own settings. `version` counts the changes of one."""
 
 
 async def get(database: Database, organisation: str, key: str) -> tuple[dict[str, Any], int]:
@@ -131,8 +119,8 @@ async def get(database: Database, organisation: str, key: str) -> tuple[dict[str
 
 async def get_with(connection: AsyncConnection, organisation: str, key: str) -> tuple[dict[str, Any], int]:
     """Read a setting and its version within a transaction; ({}, 0) if never set."""
-    query = select(_settings.c.value, _settings.c.version).where(
-        _settings.c.organisation == organisation, _settings.c.key == key
+    query = select(SETTINGS.c.value, SETTINGS.c.version).where(
+        SETTINGS.c.organisation == organisation, SETTINGS.c.key == key
     )
     row = (await connection.execute(query)).first()
     return (row[0], row[1]) if row is not None else ({}, 0)
@@ -141,5 +129,5 @@ async def get_with(connection: AsyncConnection, organisation: str, key: str) -> 
 async def put(connection: AsyncConnection, organisation: str, key: str, value: dict[str, Any], version: int) -> None:
     """Store a version of a setting. Call it within a change (`kernel.changes.write`), which excludes others."""
     row = {"organisation": organisation, "key": key, "value": value, "version": version}
-    insert = insert_into(connection.dialect.name, _settings).values(row)
+    insert = insert_into(connection.dialect.name, SETTINGS).values(row)
     await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "key"], set_=row))

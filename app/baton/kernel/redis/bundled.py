@@ -105,6 +105,7 @@ class Valkey:
             *("--dir", str(self._folder), "--pidfile", str(self._folder / "valkey.pid")),
             *("--logfile", str(self._folder / "valkey.log"), "--loglevel", "notice"),
             *("--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
+            *("--hz", "2"),  # its timer: ten wake-ups a second by default
         ]
         return spawn(
             arguments,

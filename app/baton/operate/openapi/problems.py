@@ -6,39 +6,25 @@ A status described by the route itself is not overwritten.
 
 from typing import Any
 
-from baton.kernel.base.errors import (
-    BadJSON,
-    BatonError,
-    Conflict,
-    Forbidden,
-    InternalError,
-    Invalid,
-    MethodNotAllowed,
-    NotFound,
-    PreconditionFailed,
-    RateLimited,
-    StoreUnavailable,
-    TooLarge,
-    Unauthenticated,
-)
+from baton.kernel.base import errors
 
 MEDIA_TYPE = "application/problem+json"
 SCHEMA = {"$ref": "#/components/schemas/ProblemModel"}
 OPEN = frozenset({"/healthz", "/readyz"})
 """Paths without tokens and rate limits."""
-_DETAILS: dict[type[BatonError], str] = {
-    BadJSON: "the body is not JSON: expecting value",
-    Unauthenticated: "the token is unknown, expired or revoked",
-    Forbidden: "`developer` may not do this; allowed: `lead`, `admin`",
-    NotFound: "nothing has this name",
-    MethodNotAllowed: "`PATCH` is not allowed here",
-    Conflict: "this cannot be done in its present state",
-    PreconditionFailed: "version 4 is stored, `If-Match` names 3; nothing was changed",
-    TooLarge: "the body is larger than 8 MiB, the limit of this endpoint",
-    Invalid: "`level` is `hard`; allowed: `strict`, `guidance`",
-    RateLimited: "120 requests a minute are allowed here; try again in 12 s",
-    InternalError: "the request failed; see the server's log",
-    StoreUnavailable: "the database did not answer in time; nothing was changed",
+_DETAILS: dict[type[errors.BatonError], str] = {
+    errors.BadJSON: "the body is not JSON: expecting value",
+    errors.Unauthenticated: "the token is unknown, expired or revoked",
+    errors.Forbidden: "`developer` may not do this; allowed: `lead`, `admin`",
+    errors.NotFound: "nothing has this name",
+    errors.MethodNotAllowed: "`PATCH` is not allowed here",
+    errors.Conflict: "this cannot be done in its present state",
+    errors.PreconditionFailed: "version 4 is stored, `If-Match` names 3; nothing was changed",
+    errors.TooLarge: "the body is larger than 8 MiB, the limit of this endpoint",
+    errors.Invalid: "`level` is `hard`; allowed: `strict`, `guidance`",
+    errors.RateLimited: "120 requests a minute are allowed here; try again in 12 s",
+    errors.InternalError: "the request failed; see the server's log",
+    errors.StoreUnavailable: "the database did not answer in time; nothing was changed",
 }
 
 _READ_FROM_A_RUNNER = frozenset(["/jobs/{job_id}/diff/pages"])
@@ -52,31 +38,31 @@ def responses() -> dict[str, Any]:
 
 def problems_of(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
     """Return an operation's possible problems, by status."""
-    errors: list[type[BatonError]] = [Forbidden, MethodNotAllowed, InternalError]
+    kinds: list[type[errors.BatonError]] = [errors.Forbidden, errors.MethodNotAllowed, errors.InternalError]
     if path not in OPEN:
-        errors += [Unauthenticated, RateLimited, StoreUnavailable]
+        kinds += [errors.Unauthenticated, errors.RateLimited, errors.StoreUnavailable]
     if operation.get("parameters") or "requestBody" in operation:
-        errors += [Invalid, NotFound]
+        kinds += [errors.Invalid, errors.NotFound]
     if "requestBody" in operation:
-        errors += [BadJSON, TooLarge]
+        kinds += [errors.BadJSON, errors.TooLarge]
     if method in {"post", "put", "patch", "delete"}:
-        errors += [Conflict, PreconditionFailed]
+        kinds += [errors.Conflict, errors.PreconditionFailed]
     elif path in _READ_FROM_A_RUNNER:
-        errors.append(Conflict)
-    return only(*errors)
+        kinds.append(errors.Conflict)
+    return only(*kinds)
 
 
-def only(*errors: type[BatonError]) -> dict[str, Any]:
+def only(*kinds: type[errors.BatonError]) -> dict[str, Any]:
     """Return references to these problems, by status."""
-    named = {str(error.status): {"$ref": f"#/components/responses/{_name(error)}"} for error in errors}
+    named = {str(error.status): {"$ref": f"#/components/responses/{_name(error)}"} for error in kinds}
     return dict(sorted(named.items()))
 
 
-def _name(error: type[BatonError]) -> str:
+def _name(error: type[errors.BatonError]) -> str:
     return f"{error.__name__}Problem"
 
 
-def _response(error: type[BatonError], detail: str) -> dict[str, Any]:
+def _response(error: type[errors.BatonError], detail: str) -> dict[str, Any]:
     example = {
         "type": f"urn:baton:problem:{error.code}",
         "title": error.title,
@@ -88,7 +74,7 @@ def _response(error: type[BatonError], detail: str) -> dict[str, Any]:
         "description": error.title[0].upper() + error.title[1:] + ".",
         "content": {MEDIA_TYPE: {"schema": SCHEMA, "example": example}},
     }
-    if error is RateLimited:
+    if error is errors.RateLimited:
         described["headers"] = {
             "Retry-After": {"description": "Seconds until the next is served.", "schema": {"type": "integer"}}
         }

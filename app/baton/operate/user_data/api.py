@@ -36,7 +36,7 @@ class DeletedModel(BaseModel):
     deleted: dict[str, int]
 
 
-@router.get("/users/{name}/export", operation_id="export_user", response_model=KeptModel, dependencies=[EXPENSIVE])
+@router.get("/users/{name}/export", response_model=KeptModel, dependencies=[EXPENSIVE])
 async def export_user(caller: CallerOf, user_data: UserDataOf, name: Name) -> StreamingResponse:
     """Export all stored data of a user."""
     parts = await user_data.export(caller.principal, name)
@@ -50,7 +50,7 @@ async def export_user(caller: CallerOf, user_data: UserDataOf, name: Name) -> St
     return StreamingResponse(body(), media_type="application/json")
 
 
-@router.delete("/users/{name}/data", operation_id="delete_user_data", dependencies=[ADMIN])
+@router.delete("/users/{name}/data", dependencies=[ADMIN])
 async def delete_user_data(caller: CallerOf, user_data: UserDataOf, name: Name, reason: Reason = "") -> DeletedModel:
     """Delete a user's decisions, events, sessions, modes and clients. Tokens and audit entries stay.
 

@@ -62,8 +62,7 @@ async def session_ids(database: Database, organisation: str, user: str) -> list[
     """Return the ids of the sessions of a user's decisions."""
     decisions, theirs = concerning(user)["decisions"]
     query = select(decisions.c.session_id).where(decisions.c.organisation == organisation, theirs).distinct()
-    async with database.transaction() as connection:
-        return [row[0] for row in await connection.execute(query)]
+    return [row[0] for row in await database.rows(query)]
 
 
 async def remove(connection: AsyncConnection, organisation: str, user: str) -> dict[str, int]:

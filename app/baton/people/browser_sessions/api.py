@@ -84,7 +84,7 @@ class MeModel(BaseModel):
     signed_in_until: datetime | None = Field(None, description="The end of the browser's session.")
 
 
-@router.post("/session/links", operation_id="create_sign_in_link", status_code=201, dependencies=[ADMIN])
+@router.post("/session/links", status_code=201, dependencies=[ADMIN])
 async def create_sign_in_link(
     caller: CallerOf,
     browsers: BrowserSessionsOf,
@@ -105,7 +105,7 @@ async def create_sign_in_link(
     return SignInLinkModel(path=f"{SIGN_IN_PATH}#{made.code}", expires_at=made.expires_at)
 
 
-@router.post(SIGN_IN_CALL, operation_id="sign_in", status_code=201, dependencies=[SIGN_IN])
+@router.post(SIGN_IN_CALL, status_code=201, dependencies=[SIGN_IN])
 async def sign_in(
     browsers: BrowserSessionsOf, request: Request, response: Response, body: SignInBody
 ) -> BrowserSessionModel:
@@ -118,7 +118,7 @@ async def sign_in(
     return BrowserSessionModel(user=session.user, expires_at=session.expires_at.astimezone(UTC))
 
 
-@router.delete("/session", operation_id="sign_out", status_code=204)
+@router.delete("/session", status_code=204)
 async def sign_out(
     caller: CallerOf, browsers: BrowserSessionsOf, request: Request, authorization: Authorization = ""
 ) -> Response:
@@ -131,7 +131,7 @@ async def sign_out(
     return Response(status_code=204, headers={"Set-Cookie": gone})
 
 
-@router.get("/session/browsers", operation_id="list_browsers", response_model_exclude_none=True)
+@router.get("/session/browsers", response_model_exclude_none=True)
 async def list_browsers(
     caller: CallerOf, browsers: BrowserSessionsOf, authorization: Authorization = ""
 ) -> BrowsersModel:
@@ -154,7 +154,7 @@ async def list_browsers(
     )
 
 
-@router.delete("/session/browsers/{browser_id}", operation_id="sign_browser_out", status_code=204, dependencies=[ADMIN])
+@router.delete("/session/browsers/{browser_id}", status_code=204, dependencies=[ADMIN])
 async def sign_browser_out(
     caller: CallerOf,
     browsers: BrowserSessionsOf,
@@ -166,7 +166,7 @@ async def sign_browser_out(
     return Response(status_code=204)
 
 
-@router.get("/me", operation_id="get_me", response_model_exclude_none=True)
+@router.get("/me", response_model_exclude_none=True)
 async def get_me(
     caller: CallerOf, browsers: BrowserSessionsOf, response: Response, authorization: Authorization = ""
 ) -> MeModel:

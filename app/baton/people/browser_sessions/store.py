@@ -40,9 +40,7 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Bro
         BROWSER_SESSIONS.c.expires_at > now,
         BROWSER_SESSIONS.c.digest != "",
     )
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), BrowserSession) for row in rows]
+    return await database.read(query, BrowserSession)
 
 
 async def add(connection: AsyncConnection, organisation: str, session: BrowserSession) -> None:

@@ -87,13 +87,13 @@ class AccountSessionModel(BaseModel):
     return_to: str = Field(description="The page of the console to return to.")
 
 
-@router.get("/session/providers", operation_id="list_sign_in_providers")
+@router.get("/session/providers")
 async def list_sign_in_providers(accounts: AccountSignInOf) -> SignInProvidersModel:
     """List the OpenID providers for the console. Needs no token."""
     return SignInProvidersModel(items=[SignInProviderModel(name=accounts.name)] if accounts.name else [])
 
 
-@router.post(BEGIN_CALL, operation_id="begin_account_sign_in", status_code=201, dependencies=[SIGN_IN])
+@router.post(BEGIN_CALL, status_code=201, dependencies=[SIGN_IN])
 async def begin_account_sign_in(
     accounts: AccountSignInOf, request: Request, response: Response, body: SignInAttemptBody
 ) -> SignInAttemptModel:
@@ -106,7 +106,7 @@ async def begin_account_sign_in(
     return SignInAttemptModel(url=url)
 
 
-@router.post(FINISH_CALL, operation_id="sign_in_with_account", status_code=201, dependencies=[SIGN_IN])
+@router.post(FINISH_CALL, status_code=201, dependencies=[SIGN_IN])
 async def sign_in_with_account(
     accounts: AccountSignInOf, request: Request, response: Response, body: ProviderAnswerBody
 ) -> AccountSessionModel:

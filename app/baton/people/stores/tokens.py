@@ -21,9 +21,7 @@ async def load_all(database: Database, organisation: str) -> list[Token]:
         .where(TOKENS.c.organisation == organisation)
         .order_by(TOKENS.c.created_at.desc(), TOKENS.c.id.desc())
     )
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), Token) for row in rows]
+    return await database.read(query, Token)
 
 
 async def load_some(database: Database, organisation: str, ids: Sequence[str]) -> list[Token]:

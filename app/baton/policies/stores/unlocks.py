@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-import msgspec
 from sqlalchemy import Index, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,9 +18,7 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Sto
         .where(UNLOCKS.c.organisation == organisation, UNLOCKS.c.until > now)
         .order_by(UNLOCKS.c.id)
     )
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), StoredUnlock) for row in rows]
+    return await database.read(query, StoredUnlock)
 
 
 async def add(connection: AsyncConnection, organisation: str, unlock: StoredUnlock) -> None:

@@ -3,30 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import Table, delete, func, select
-from sqlmodel import Field, SQLModel
+from sqlalchemy import delete, func, select
 
 from baton.kernel.base.clock import Bucket, bucket_name, start_of_bucket
-from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into
-
-# The table of hook calls answered without a decision, counted by hour.
-
-
-class HookFailureRow(SQLModel, table=True):
-    """One hour (UTC) of one client, answer and error."""
-
-    __tablename__ = "hook_failures"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    hour: str = Field(primary_key=True)
-    client: str = Field(primary_key=True)
-    answer: str = Field(primary_key=True)
-    code: str = Field(primary_key=True)
-    calls: int
+from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into, table_of
 
 
 class FailureKey(msgspec.Struct, frozen=True):
@@ -37,6 +19,10 @@ class FailureKey(msgspec.Struct, frozen=True):
     client: str
     answer: str
     code: str
+
+
+FAILURES = table_of("hook_failures", {"calls": int}, keys=FailureKey.__struct_fields__)
+"""Hook calls answered without a decision, counted by hour (UTC)."""
 
 
 class HookFailureCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,14 +39,11 @@ class HookFailureCount(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
 
 
-_failures = HookFailureRow.__table__
-
-
 async def add(database: Database, counts: Mapping[FailureKey, int]) -> None:
     """Add to the stored counts. Raise DatabaseUnavailable; nothing was added then."""
-    insert = insert_into(database.dialect, _failures)
+    insert = insert_into(database.dialect, FAILURES)
     upsert = insert.on_conflict_do_update(
-        index_elements=list(FailureKey.__struct_fields__), set_={"calls": _failures.c.calls + insert.excluded.calls}
+        index_elements=list(FailureKey.__struct_fields__), set_={"calls": FAILURES.c.calls + insert.excluded.calls}
     )
     async with database.transaction() as connection:
         await connection.execute(upsert, [msgspec.structs.asdict(key) | {"calls": n} for key, n in counts.items()])
@@ -71,37 +54,27 @@ async def find(
 ) -> list[HookFailureCount]:
     """Return the counts of a period's hours or days, the oldest first. Raise DatabaseUnavailable."""
     length = len(bucket_name(since, by))
-    bucket = func.substr(_failures.c.hour, 1, length).label("bucket")
-    named = (_failures.c.client, _failures.c.answer, _failures.c.code)
+    bucket = func.substr(FAILURES.c.hour, 1, length).label("bucket")
+    named = (FAILURES.c.client, FAILURES.c.answer, FAILURES.c.code)
     query = (
-        select(bucket, *named, func.sum(_failures.c.calls).label("calls"))
+        select(bucket, *named, func.sum(FAILURES.c.calls).label("calls"))
         .where(
-            _failures.c.organisation == organisation,
-            _failures.c.hour >= bucket_name(since, "hour"),
-            _failures.c.hour <= bucket_name(until, "hour"),
+            FAILURES.c.organisation == organisation,
+            FAILURES.c.hour >= bucket_name(since, "hour"),
+            FAILURES.c.hour <= bucket_name(until, "hour"),
         )
         .group_by(bucket, *named)
         .order_by(bucket, *named)
     )
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [
-        HookFailureCount(
-            at=start_of_bucket(row.bucket, by),
-            client=row.client,
-            answer=row.answer,
-            code=row.code,
-            calls=int(row.calls),
-        )
-        for row in rows
-    ]
+    rows = await database.rows(query)
+    return [msgspec.convert(row._asdict() | {"at": start_of_bucket(row.bucket, by)}, HookFailureCount) for row in rows]
 
 
 async def purge(database: Database, organisation: str, before: datetime) -> int:
     """Remove the hours before a moment's; return how many rows went. Raise DatabaseUnavailable."""
-    where = (_failures.c.organisation == organisation, _failures.c.hour < bucket_name(before, "hour"))
+    where = (FAILURES.c.organisation == organisation, FAILURES.c.hour < bucket_name(before, "hour"))
     async with database.transaction() as connection:
-        return (await connection.execute(delete(_failures).where(*where))).rowcount
+        return (await connection.execute(delete(FAILURES).where(*where))).rowcount
 
 
 MOST_HELD = 5_000

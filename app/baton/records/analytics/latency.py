@@ -242,13 +242,7 @@ class LatencyReportModel(BaseModel):
     failures: list[Shown[HookFailureCount]]
 
 
-@router.get(
-    "/analytics/latency",
-    operation_id="get_latency",
-    dependencies=[EXPENSIVE],
-    response_model=LatencyReportModel,
-    responses=JSON_OR_CSV,
-)
+@router.get("/analytics/latency", dependencies=[EXPENSIVE], response_model=LatencyReportModel, responses=JSON_OR_CSV)
 async def get_latency(
     caller: CallerOf, latencies: LatenciesOf, query: Annotated[LatencyQuery, Query()], as_table: AsTable
 ) -> LatencyReportModel | Response:

@@ -1,67 +1,26 @@
 """The tables of decisions by column, and of the hours and days stored this way."""
 
 from functools import lru_cache
-from typing import ClassVar
 
 import msgspec
-from sqlalchemy import Table
-from sqlmodel import Field, SQLModel
 
+from baton.kernel.base.sql import table_of
 from baton.rules.call.verdict import RuleHit
 
-
-class SummedHourRow(SQLModel, table=True):
-    """An hour, counted from 1970 in UTC. Its columns are read if it is `valid`, else its rows."""
-
-    __tablename__ = "summed_hours"
-    __table_args__: ClassVar = {"sqlite_with_rowid": False}
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    hour: int = Field(primary_key=True)
-    valid: bool
-
-
-class DecisionColumnRow(SQLModel, table=True):
-    """One column of an hour's decisions; `piece.Piece` reads and writes `data`."""
-
-    __tablename__ = "decision_columns"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    hour: int = Field(primary_key=True)
-    column: str = Field(primary_key=True)
-    data: bytes
-
-
-class SummedDayRow(SQLModel, table=True):
-    """A day, counted from 1970 in UTC. It is in one piece if it is `valid` and all its hours are."""
-
-    __tablename__ = "summed_days"
-    __table_args__: ClassVar = {"sqlite_with_rowid": False}
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    day: int = Field(primary_key=True)
-    valid: bool
-
-
-class DayColumnRow(SQLModel, table=True):
-    """One column of a day's decisions, like `DecisionColumnRow`."""
-
-    __tablename__ = "day_columns"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    day: int = Field(primary_key=True)
-    column: str = Field(primary_key=True)
-    data: bytes
-
-
-SUMMED = SummedHourRow.__table__
-COLUMNS = DecisionColumnRow.__table__
-SUMMED_DAYS = SummedDayRow.__table__
-DAY_COLUMNS = DayColumnRow.__table__
+SUMMED = table_of("summed_hours", {"hour": int, "valid": bool}, keys=("organisation", "hour"), sqlite_with_rowid=False)
+"""Hours, counted from 1970 in UTC. The columns of one are read if it is `valid`, else its rows."""
+COLUMNS = table_of(
+    "decision_columns", {"hour": int, "column": str, "data": bytes}, keys=("organisation", "hour", "column")
+)
+"""The columns of the hours' decisions; `piece.Piece` reads and writes `data`."""
+SUMMED_DAYS = table_of(
+    "summed_days", {"day": int, "valid": bool}, keys=("organisation", "day"), sqlite_with_rowid=False
+)
+"""Days, counted from 1970 in UTC. One is in one piece if it is `valid` and all its hours are."""
+DAY_COLUMNS = table_of(
+    "day_columns", {"day": int, "column": str, "data": bytes}, keys=("organisation", "day", "column")
+)
+"""The columns of the days' decisions, like `COLUMNS`."""
 
 
 # The rule hits of decisions, as the column `rules` holds them.

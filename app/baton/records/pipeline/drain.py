@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 import msgspec
 
-from baton.events.log import BATCH, STORED, Content, EntrySize, Log, is_report, unpacked
+from baton.events.log import BATCH, LATE, STORED, WAITS, Content, EntrySize, Log, is_report, place_of, unpacked
 from baton.kernel.base.driver import Dialect, Driver, DriverUnavailable, RowsRefused
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import RedisUnavailable
@@ -29,7 +30,9 @@ GATHER_S = 0.05
 """Pause after a batch that was not full, in seconds: fewer and larger transactions."""
 TRIM_S = 5.0
 LOOK_BACK_S = 60.0
-"""Time between trims, and between searches for entries that a stopped drain left unacknowledged, in seconds."""
+"""Time between trims while entries come, and between searches for entries that a stopped drain left unacknowledged, in seconds."""
+LATE_S = 300.0
+"""How long a report waits for its decision, in seconds; so do at most 200 of them."""
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
 """First and longest pause while Redis or the database is unavailable, in seconds; each is twice the one before."""
@@ -73,7 +76,7 @@ class Drain:
         self._spool_open = self._adopted = False
         self._stopping = asyncio.Event()
         self.stored = 0
-        self.set_aside = 0
+        self.set_aside = self.given_up = 0
 
     def finish(self) -> None:
         """Make `run` return once the stream is empty, or as soon as Redis or the database is unavailable."""
@@ -101,7 +104,7 @@ class Drain:
                     # Acknowledge only after the commit: a crash between the two stores the batch again, and loses nothing.
                     await self._log.done(entries)
                     await self._note_trouble("")
-                await self._tidy()
+                await self._tidy(is_idle=not entries)
                 backoff.reset()
             except Exception as error:  # noqa: BLE001 - the drain must survive any error
                 # The entries of this batch are not acknowledged, so
@@ -120,13 +123,16 @@ class Drain:
             if 0 < len(entries) < BATCH:
                 await self._rest(GATHER_S)
 
-    async def _tidy(self) -> None:
+    async def _tidy(self, *, is_idle: bool) -> None:
         now = asyncio.get_running_loop().time()
+        looks_back = now - self._looked_back > LOOK_BACK_S
         if now - self._trimmed > TRIM_S or self._stopping.is_set():
             self._trimmed = now
-            await self._trim()
+            if looks_back or not is_idle:
+                await self._trim()
             await self._store_left()
-        if now - self._looked_back > LOOK_BACK_S:
+            await self._store_late()
+        if looks_back:
             self._looked_back = now
             self._log.look_back()
 
@@ -178,10 +184,12 @@ class Drain:
         records = [one for one in batch if isinstance(one, Record)]
         reports = [one for one in batch if isinstance(one, OutcomeReport)]
         try:
-            if records or reports:
-                await self._driver.write(writes(self._dialect, records, reports))
+            ended = await self._driver.write(writes(self._dialect, records, reports)) if records or reports else ()
         except (RowsRefused, ValueError):
             return False
+        # Without the call's id, a later call could be taken for it.
+        late = [one for one, rows in zip(reports, ended, strict=True) if one.tool_use_id and not rows]
+        await self._log.append([msgspec.msgpack.encode(one) for one in late], WAITS, LATE)
         self.stored += len(records) + len(reports)
         self._on_stored(records)
         return True
@@ -209,6 +217,22 @@ class Drain:
             await self._log.append(await self._store(self._log.waiting(ours)), STORED)
             await self._log.remove_left(ours)
         return True
+
+    async def _store_late(self) -> None:
+        """Try again to store reports whose decision was not stored. Give up old ones, and half of too many."""
+        while entries := await self._log.left(LATE):
+            reports = [one for one in map(unpacked, self._log.waiting(entries)) if isinstance(one, OutcomeReport)]
+            ended = await self._driver.write(writes(self._dialect, (), reports))
+            least, is_full = (time.time() - LATE_S) * 1_000, len(entries) == BATCH
+            left = [one for one, rows in zip(entries, ended, strict=True) if not rows]
+            kept = [one for one in left[len(left) // 2 * is_full :] if place_of(one.id)[0] > least]
+            if gone := [one for one in entries if one not in kept]:
+                await self._log.remove_left(gone, LATE)
+            if lost := len(left) - len(kept):
+                self.given_up += lost
+                log.warning("%d outcomes were given up: they have no decision (%d so far)", lost, self.given_up)
+            if not is_full:
+                return
 
     async def _trim(self) -> None:
         await self._log.trim(int(self._most_bytes / self._size.mean), self._most_age_s)

@@ -48,9 +48,9 @@ def writes(dialect: Dialect, records: Sequence[Record], reports: Sequence[Outcom
     def beside(new: Collection[str]) -> Statements:
         return _totals(dialect, [(one, one.repeats + (one.id in firsts)) for one in records if one.id in new])
 
-    def after(new: Collection[str], ended: Rows) -> Statements:
+    def after(new: Collection[str], ended: Sequence[Rows]) -> Statements:
         changed = {(record.organisation, record.id) for record in records if record.id in new}
-        return marks_of_stale(dialect, changed | set(ended), time.time())
+        return marks_of_stale(dialect, changed.union(*ended), time.time())
 
     return Writes(_INSERT_DECISIONS[dialect], rows, beside, ends, after)
 

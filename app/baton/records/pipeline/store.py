@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import msgspec
 from sqlalchemy import func, select
 
 from baton.kernel.base.driver import Dialect
@@ -14,7 +13,7 @@ from baton.kernel.base.sql import Database
 from baton.people.users import RowScope
 from baton.records.pipeline.rows import writes
 from baton.records.pipeline.search import Filters, matches, page
-from baton.records.tables import DECISIONS, DecisionTotalRow
+from baton.records.tables import DECISIONS, TOTALS
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import Record
 from baton.shared.record_ids import moment_of
@@ -26,8 +25,6 @@ __all__ = [
 ]  # fmt: skip
 
 LARGEST_PAGE = 200
-
-_totals = DecisionTotalRow.__table__
 
 
 class BadCursorError(ValueError):
@@ -54,7 +51,7 @@ async def add(database: Database, records: Sequence[Record], reports: Sequence[O
         for statement, each in updates:
             for one in each:
                 changed += [tuple(row) for row in await connection.exec_driver_sql(statement, one)]
-        for statement, each in after(new, changed):
+        for statement, each in after(new, [changed]):
             await connection.exec_driver_sql(statement, list(each))
 
 
@@ -80,17 +77,14 @@ async def find(
 async def get(database: Database, organisation: str, decision_id: str) -> Record | None:
     """Return one decision with its prompt, or None if the organisation has no such id."""
     query = select(DECISIONS).where(DECISIONS.c.id == storable(decision_id), DECISIONS.c.organisation == organisation)
-    async with database.transaction() as connection:
-        row = (await connection.execute(query)).first()
-    return None if row is None else msgspec.convert(row._asdict(), Record)
+    return next(iter(await database.read(query, Record)), None)
 
 
 async def totals(database: Database, organisation: str, scope: RowScope) -> dict[str, int]:
     """Return how many tool calls are stored of each effect, from kept sums."""
-    query = select(_totals.c.effect, func.sum(_totals.c.decisions)).where(_totals.c.organisation == organisation)
-    query = scope.limit(query, _totals).group_by(_totals.c.effect)
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
+    query = select(TOTALS.c.effect, func.sum(TOTALS.c.decisions)).where(TOTALS.c.organisation == organisation)
+    query = scope.limit(query, TOTALS).group_by(TOTALS.c.effect)
+    rows = await database.rows(query)
     return dict(sorted((row[0], int(row[1])) for row in rows if row[1]))
 
 

@@ -80,9 +80,7 @@ class PackBody(BaseModel):
     reason: str = Field("", max_length=1_000)
 
 
-@router.get(
-    "/policies/rules", operation_id="list_rule_counts", dependencies=[EXPENSIVE], response_model_exclude_none=True
-)
+@router.get("/policies/rules", dependencies=[EXPENSIVE], response_model_exclude_none=True)
 async def list_rule_counts(
     caller: CallerOf,
     rule_hits: RuleHitsOf,
@@ -100,7 +98,7 @@ PackName = Annotated[str, Path(max_length=100)]
 TierQuery = Annotated[Tier | None, Query(description="State in this layer; yours without it.")]
 
 
-@router.get("/policies/packs", operation_id="list_packs", dependencies=[EXPENSIVE])
+@router.get("/policies/packs", dependencies=[EXPENSIVE])
 async def list_packs(
     caller: CallerOf,
     rule_hits: RuleHitsOf,
@@ -116,7 +114,7 @@ async def list_packs(
     return await rule_hits.packs(caller.principal, chosen, _period(since, until))
 
 
-@router.get("/policies/packs/{pack}", operation_id="report_pack", dependencies=[EXPENSIVE])
+@router.get("/policies/packs/{pack}", dependencies=[EXPENSIVE])
 async def report_pack(
     caller: CallerOf,
     rule_hits: RuleHitsOf,
@@ -137,7 +135,7 @@ async def report_pack(
     return ShapedPack(**msgspec.structs.asdict(one), shapes=shapes)
 
 
-@router.put("/policies/packs/{pack}", operation_id="switch_pack", dependencies=[ADMIN])
+@router.put("/policies/packs/{pack}", dependencies=[ADMIN])
 async def switch_pack(
     caller: CallerOf,
     users: UsersOf,
@@ -168,7 +166,6 @@ _EXAMPLE = '{"progress":{"read":500,"total":1200,"changed":3}}\n'
 
 @router.post(
     "/policies/replay",
-    operation_id="replay_policies",
     dependencies=[EXPENSIVE],
     response_class=StreamingResponse,
     responses={

@@ -140,5 +140,4 @@ def _limited(query: Select[Any], organisation: str, scope: RowScope, period: Tim
 
 
 async def _all(database: Database, query: Select[Any]) -> Any:
-    async with database.transaction() as connection:
-        return (await connection.execute(query)).all()
+    return await database.rows(query)

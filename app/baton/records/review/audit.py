@@ -91,7 +91,7 @@ class AuditExportQuery(AuditFilters):
     format: ExportFormat = "ndjson"
 
 
-@router.get("/audit", operation_id="list_audit", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+@router.get("/audit", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_audit(caller: CallerOf, audit: AuditOf, query: Annotated[AuditQuery, Query()]) -> AuditPage:
     """List changes; all filters given must hold. For admins and auditors."""
     (before_id,) = after(query.cursor)
@@ -102,13 +102,7 @@ async def list_audit(caller: CallerOf, audit: AuditOf, query: Annotated[AuditQue
     return AuditPage(items=list(items), next_cursor=next_cursor)
 
 
-@router.get(
-    "/audit/export",
-    operation_id="export_audit",
-    dependencies=[EXPENSIVE],
-    response_class=StreamingResponse,
-    responses=EXPORTED,
-)
+@router.get("/audit/export", dependencies=[EXPENSIVE], response_class=StreamingResponse, responses=EXPORTED)
 async def export_audit(
     caller: CallerOf, audit: AuditOf, query: Annotated[AuditExportQuery, Query()]
 ) -> StreamingResponse:

@@ -62,7 +62,7 @@ class ExportQuery(DecisionFilters):
     format: ExportFormat = "ndjson"
 
 
-@router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+@router.get("/decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_decisions(
     caller: CallerOf, decisions: DecisionsOf, query: Annotated[DecisionQuery, Query()]
 ) -> DecisionPage:
@@ -76,13 +76,7 @@ async def list_decisions(
     return DecisionPage(items=[DecisionModel.build(record) for record in records], next_cursor=next_cursor or None)
 
 
-@router.get(
-    "/decisions/export",
-    operation_id="export_decisions",
-    dependencies=[EXPENSIVE],
-    response_class=StreamingResponse,
-    responses=EXPORTED,
-)
+@router.get("/decisions/export", dependencies=[EXPENSIVE], response_class=StreamingResponse, responses=EXPORTED)
 async def export_decisions(
     caller: CallerOf, decisions: DecisionsOf, query: Annotated[ExportQuery, Query()]
 ) -> StreamingResponse:
@@ -92,7 +86,7 @@ async def export_decisions(
     return exported("decisions", query.format, COLUMNS, models)
 
 
-@router.get("/decisions/{decision_id}", operation_id="get_decision", response_model_exclude_none=True)
+@router.get("/decisions/{decision_id}", response_model_exclude_none=True)
 async def get_decision(caller: CallerOf, decisions: DecisionsOf, decision_id: str) -> DecisionModel:
     """Show one recorded decision; another developer's is not found."""
     return DecisionModel.build(await decisions.get(caller.principal, decision_id))

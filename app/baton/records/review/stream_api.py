@@ -30,7 +30,7 @@ class StreamQuery(LiveFilters, CursorQuery):
     """The decisions to stream, and the start."""
 
 
-@router.get("/decisions/stream", operation_id="stream_decisions", response_class=EventSourceResponse, responses=_ANSWER)
+@router.get("/decisions/stream", response_class=EventSourceResponse, responses=_ANSWER)
 async def stream_decisions(
     stream: Annotated[FeedRequest, Depends()], streams: StreamsOf, query: Annotated[StreamQuery, Query()]
 ) -> EventSourceResponse:

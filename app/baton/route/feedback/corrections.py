@@ -33,8 +33,7 @@ async def proposals(database: Database, organisation: str, team: str, since: dat
         .order_by(times.desc(), _feedback.c.right_agent)
         .limit(MOST)
     )
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
+    rows = await database.rows(query)
     return [
         NewPattern(
             signature=f"Consider the agent `{right}` before `{selected}`",

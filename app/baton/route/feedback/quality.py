@@ -146,13 +146,7 @@ class QualityReportModel(BaseModel):
     items: list[Shown[DayQuality]]
 
 
-@router.get(
-    "/analytics/routing",
-    operation_id="get_route_quality",
-    dependencies=[EXPENSIVE],
-    response_model=QualityReportModel,
-    responses=JSON_OR_CSV,
-)
+@router.get("/analytics/routing", dependencies=[EXPENSIVE], response_model=QualityReportModel, responses=JSON_OR_CSV)
 async def get_route_quality(
     caller: CallerOf, quality: RouteQualityOf, query: Annotated[QualityQuery, Query()], as_table: AsTable
 ) -> QualityReportModel | Response:

@@ -64,8 +64,7 @@ async def routes(database: Database, organisation: str, scope: RowScope, wanted:
         d.c.id < least_id(wanted.until),
     )
     query = _limited(query, d, scope, wanted).group_by(*map(literal_column, ("1", "2", "3")))
-    async with database.transaction() as connection:
-        return [msgspec.convert(row._asdict(), RouteCount, strict=False) for row in await connection.execute(query)]
+    return await database.read(query, RouteCount, strict=False)
 
 
 async def feedback(
@@ -83,8 +82,7 @@ async def feedback(
     ]
     query = select(*counts).where(f.c.organisation == organisation, f.c.at >= wanted.since, f.c.at < wanted.until)
     query = _limited(query, f, scope, wanted).group_by(literal_column("1"))
-    async with database.transaction() as connection:
-        return [msgspec.convert(row._asdict(), FeedbackCount, strict=False) for row in await connection.execute(query)]
+    return await database.read(query, FeedbackCount, strict=False)
 
 
 def _limited(query: Select[Any], table: Table, scope: RowScope, wanted: QualityFilter) -> Select[Any]:

@@ -118,7 +118,7 @@ class RouteFeedbackModel(BaseModel):
     at: datetime
 
 
-@router.post("/route/{route_id}/feedback", operation_id="give_route_feedback", dependencies=[ADMIN])
+@router.post("/route/{route_id}/feedback", dependencies=[ADMIN])
 async def give_route_feedback(
     caller: CallerOf, feedback: RouteFeedbackOf, route_id: RouteId, body: RouteFeedbackBody
 ) -> RouteFeedbackModel:

@@ -48,6 +48,4 @@ async def of_team(database: Database, organisation: str, team: str, limit: int) 
         .order_by(ROUTE_FEEDBACK.c.at.desc(), ROUTE_FEEDBACK.c.route_id)
         .limit(limit)
     )
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), Feedback) for row in rows]
+    return await database.read(query, Feedback)

@@ -236,25 +236,25 @@ class BreakerBody(BaseModel):
     reason: str = Field("", max_length=1_000)
 
 
-@router.get("", operation_id="list_breakers", response_model_exclude_none=True)
+@router.get("", response_model_exclude_none=True)
 async def list_breakers(caller: CallerOf, breakers: BreakersOf) -> BreakersModel:
     """List the breakers of the configured model, routing node and local models."""
     return BreakersModel(items=[BreakerModel.build(one) for one in breakers.list_breakers(caller.principal)])
 
 
-@router.post("/{name}/open", operation_id="open_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+@router.post("/{name}/open", dependencies=[ADMIN], response_model_exclude_none=True)
 async def open_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
     """Hold a breaker open: its service is not asked until it is closed or reset."""
     return BreakerModel.build(await breakers.set(caller.principal, name, "open", body.reason))
 
 
-@router.post("/{name}/close", operation_id="close_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+@router.post("/{name}/close", dependencies=[ADMIN], response_model_exclude_none=True)
 async def close_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
     """Hold a breaker closed: its service is asked however slow it is, until it is opened or reset."""
     return BreakerModel.build(await breakers.set(caller.principal, name, "close", body.reason))
 
 
-@router.post("/{name}/reset", operation_id="reset_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+@router.post("/{name}/reset", dependencies=[ADMIN], response_model_exclude_none=True)
 async def reset_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
     """Close a breaker, clear its counts, and let them control it again."""
     return BreakerModel.build(await breakers.set(caller.principal, name, "reset", body.reason))

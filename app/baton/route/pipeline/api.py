@@ -96,16 +96,7 @@ class RouteAnswer(msgspec.Struct, frozen=True, kw_only=True):
             workflow=WorkflowView(detected=route.workflow.detected, type=route.workflow.type),
             additional_context=route.additional_context,
             delegated=answer is not None,
-            delegation=UNSET
-            if answer is None
-            else DelegationView(
-                model=answer.model,
-                intent=answer.intent,
-                confidence=answer.confidence,
-                savings=answer.savings,
-                reason=answer.reason,
-                text=answer.text,
-            ),
+            delegation=UNSET if answer is None else msgspec.convert(answer, DelegationView, from_attributes=True),
             timings_ms=route.timings_ms,
             degraded=route.degraded,
         )

@@ -1,7 +1,6 @@
 """The stage `enrich`: adds knowledge other than agents to a prompt, one section per kind."""
 
 from baton.clients.registry import takes_context
-from baton.context.enrichment.handler import EnrichmentPrompt
 from baton.context.enrichment.service import WHOLE_S, Enricher, HandlerRun
 from baton.events.emitting.emission import Emitter
 from baton.events.payloads import ContextEnrichment
@@ -28,15 +27,7 @@ class Enrich:
         # If the client passes no context to the model, enrichment would cost and reach nobody.
         if route.passed or not takes_context(prompt.client, "UserPromptSubmit"):
             return
-        runs = await self._enricher.enrich(
-            EnrichmentPrompt(
-                text=prompt.text,
-                principal=prompt.principal,
-                project=prompt.project,
-                session_id=prompt.session_id,
-                client=prompt.client,
-            )
-        )
+        runs = await self._enricher.enrich(prompt)
         self._emit(prompt, route.id, runs)
         route.degraded.extend(f"{self.name}:{run.name}" for run in runs if run.outcome in {"late", "failed"})
         route.sections.extend(

@@ -37,13 +37,13 @@ class QualityBody(BaseModel):
     answer: str = Field(max_length=1_000_000)
 
 
-@router.post("/classify", operation_id="classify_prompt")
+@router.post("/classify")
 async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody) -> Shown[Classification]:
     """Show a prompt's kind of task, and whether a local model would be asked to answer it."""
     return models.local_answers.classify(caller.principal, body.prompt)
 
 
-@router.post("/quality-gate", operation_id="judge_answer")
+@router.post("/quality-gate")
 async def judge_answer(
     caller: CallerOf, models: ModelsOf, body: QualityBody
 ) -> Annotated[AnswerQuality, ApiModel("QualityModel")]:

@@ -32,13 +32,13 @@ def _key(
 KeyOf = Annotated[RosterKey, Depends(_key)]  # the roster that the path's name and the query's `tier` and `team` mean
 
 
-@router.get("/rosters", operation_id="list_rosters", response_model_exclude_none=True)
+@router.get("/rosters", response_model_exclude_none=True)
 async def list_rosters(caller: CallerOf, rosters: RostersOf) -> list[ShownPush]:
     """List the pushed rosters: your team's and the organisation's, for admins and auditors all."""
     return rosters.find_all(caller.principal)
 
 
-@router.get("/rosters/{name}", operation_id="get_roster", response_model_exclude_none=True)
+@router.get("/rosters/{name}", response_model_exclude_none=True)
 async def get_roster(caller: CallerOf, rosters: RostersOf, response: Response, key: KeyOf) -> ShownPush:
     """Show the version in force of a pushed roster. `If-Match` takes its `ETag`."""
     found = rosters.get(caller.principal, key)
@@ -46,7 +46,7 @@ async def get_roster(caller: CallerOf, rosters: RostersOf, response: Response, k
     return found
 
 
-@router.put("/rosters/{name}", operation_id="put_roster", dependencies=[ADMIN], response_model_exclude_none=True)
+@router.put("/rosters/{name}", dependencies=[ADMIN], response_model_exclude_none=True)
 async def put_roster(
     caller: CallerOf,
     users: UsersOf,
@@ -71,7 +71,7 @@ async def put_roster(
     return stored
 
 
-@router.delete("/rosters/{name}", operation_id="delete_roster", status_code=204, dependencies=[ADMIN])
+@router.delete("/rosters/{name}", status_code=204, dependencies=[ADMIN])
 async def delete_roster(
     caller: CallerOf, rosters: RostersOf, key: KeyOf, reason: Reason = "", if_match: IfMatch = None
 ) -> Response:

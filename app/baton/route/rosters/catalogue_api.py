@@ -18,13 +18,13 @@ Name = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME)]
 Project = Annotated[str, Query(max_length=1_024), PROJECT]
 
 
-@router.get("/routing/rosters", operation_id="list_routing_rosters", response_model_exclude_none=True)
+@router.get("/routing/rosters", response_model_exclude_none=True)
 async def list_routing_rosters(caller: CallerOf, catalogue: CatalogueOf, project: Project = "") -> list[ShownRoster]:
     """List the rosters available to your prompts: pushed ones, then the policies' agents tables."""
     return await catalogue.find_all(caller.principal, project or caller.project)
 
 
-@router.get("/routing/rosters/{name}", operation_id="get_routing_roster", response_model_exclude_none=True)
+@router.get("/routing/rosters/{name}", response_model_exclude_none=True)
 async def get_routing_roster(
     caller: CallerOf, catalogue: CatalogueOf, name: Name, project: Project = ""
 ) -> ShownAgents:
@@ -34,7 +34,7 @@ async def get_routing_roster(
 
 
 # An agent's name may hold slashes (`market/eggs`), hence `:path`.
-@router.get("/routing/rosters/{name}/agents/{agent:path}", operation_id="get_routing_agent")
+@router.get("/routing/rosters/{name}/agents/{agent:path}")
 async def get_routing_agent(
     caller: CallerOf,
     catalogue: CatalogueOf,

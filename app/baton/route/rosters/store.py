@@ -2,68 +2,49 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
-from sqlalchemy import JSON, Column, Table, func, insert, select, tuple_, update
+from sqlalchemy import func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.sql import Database, table_of, types_of
 from baton.lib.text.masking import mask, mask_json
 from baton.route.rosters.roster import NewVersion, PushedRoster, RosterKey
 from baton.shared.storable import storable
 
-
-class RoutingRosterRow(SQLModel, table=True):
-    """One version of one roster; at most one is active. `agents` are whole, `digest` names their content."""
-
-    __tablename__ = "routing_rosters"
-    __table__: ClassVar[Table]
-
-    organisation: str = Field(primary_key=True)
-    tier: str = Field(primary_key=True)
-    owner: str = Field(primary_key=True)
-    name: str = Field(primary_key=True)
-    version: int = Field(primary_key=True)
-    description: str
-    agents: list[dict[str, Any]] = Field(sa_column=Column(JSON, nullable=False))
-    digest: str
-    size: int
-    active: bool
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    created_by: str
-    reason: str
+ROSTERS = table_of(
+    "routing_rosters",
+    types_of(PushedRoster) | {"agents": list[dict[str, Any]], "active": bool},
+    keys=("organisation", "tier", "owner", "name", "version"),
+)
+"""The versions of rosters; at most one of each is active. `agents` are whole."""
 
 
-_rosters = RoutingRosterRow.__table__
 # Agents come to megabytes, and are read of one roster at a time, when it is indexed.
-_WITHOUT_AGENTS = tuple(column for column in _rosters.c if column.name not in {"organisation", "agents", "active"})
+_WITHOUT_AGENTS = tuple(ROSTERS.c[name] for name in PushedRoster.__struct_fields__)
 
 
 async def active(database: Database, organisation: str) -> list[PushedRoster]:
     """Read the active version of every roster, without its agents. Raise DatabaseUnavailable."""
-    query = select(*_WITHOUT_AGENTS).where(_rosters.c.organisation == organisation, _rosters.c.active)
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query.order_by(_rosters.c.tier, _rosters.c.owner, _rosters.c.name))).all()
-    return [msgspec.convert(row._asdict(), PushedRoster) for row in rows]
+    query = select(*_WITHOUT_AGENTS).where(ROSTERS.c.organisation == organisation, ROSTERS.c.active)
+    return await database.read(query.order_by(ROSTERS.c.tier, ROSTERS.c.owner, ROSTERS.c.name), PushedRoster)
 
 
 async def active_of(database: Database, organisation: str, keys: Sequence[RosterKey]) -> list[PushedRoster]:
     """Read the active versions of some rosters, without their agents. Raise DatabaseUnavailable."""
     named = [(key.tier, storable(key.owner), storable(key.name)) for key in keys]
     query = select(*_WITHOUT_AGENTS).where(
-        _rosters.c.organisation == organisation,
-        tuple_(_rosters.c.tier, _rosters.c.owner, _rosters.c.name).in_(named),
-        _rosters.c.active,
+        ROSTERS.c.organisation == organisation,
+        tuple_(ROSTERS.c.tier, ROSTERS.c.owner, ROSTERS.c.name).in_(named),
+        ROSTERS.c.active,
     )
-    async with database.transaction() as connection:
-        return [msgspec.convert(row._asdict(), PushedRoster) for row in await connection.execute(query)]
+    return await database.read(query, PushedRoster)
 
 
 async def agents(database: Database, organisation: str, roster: PushedRoster) -> list[dict[str, Any]]:
     """Read the agents of a version, an empty list if it is gone. Raise DatabaseUnavailable."""
-    query = select(_rosters.c.agents).where(*_of(organisation, roster.key), _rosters.c.version == roster.version)
+    query = select(ROSTERS.c.agents).where(*_of(organisation, roster.key), ROSTERS.c.version == roster.version)
     async with database.transaction() as connection:
         found: list[dict[str, Any]] | None = (await connection.execute(query)).scalar()
     return found or []
@@ -71,7 +52,7 @@ async def agents(database: Database, organisation: str, roster: PushedRoster) ->
 
 async def active_version(connection: AsyncConnection, organisation: str, key: RosterKey) -> int:
     """Return the number of the active version, 0 if none is active."""
-    query = select(_rosters.c.version).where(*_of(organisation, key), _rosters.c.active)
+    query = select(ROSTERS.c.version).where(*_of(organisation, key), ROSTERS.c.active)
     return int((await connection.execute(query)).scalar() or 0)
 
 
@@ -79,11 +60,11 @@ async def add(
     connection: AsyncConnection, organisation: str, key: RosterKey, new: NewVersion, *, digest: str, by: str
 ) -> int:
     """Store a new version as the active one, and return its number. The transaction must hold the change's number."""
-    query = select(func.max(_rosters.c.version)).where(*_of(organisation, key))
+    query = select(func.max(ROSTERS.c.version)).where(*_of(organisation, key))
     version = int((await connection.execute(query)).scalar() or 0) + 1
     await retire(connection, organisation, key)
     await connection.execute(
-        insert(_rosters).values(
+        insert(ROSTERS).values(
             organisation=organisation,
             tier=key.tier,
             owner=storable(key.owner),
@@ -104,14 +85,14 @@ async def add(
 
 async def retire(connection: AsyncConnection, organisation: str, key: RosterKey) -> None:
     """Deactivate all versions of a roster."""
-    where = (*_of(organisation, key), _rosters.c.active)
-    await connection.execute(update(_rosters).where(*where).values(active=False))
+    where = (*_of(organisation, key), ROSTERS.c.active)
+    await connection.execute(update(ROSTERS).where(*where).values(active=False))
 
 
 def _of(organisation: str, key: RosterKey) -> tuple[Any, ...]:
     return (
-        _rosters.c.organisation == organisation,
-        _rosters.c.tier == key.tier,
-        _rosters.c.owner == storable(key.owner),
-        _rosters.c.name == storable(key.name),
+        ROSTERS.c.organisation == organisation,
+        ROSTERS.c.tier == key.tier,
+        ROSTERS.c.owner == storable(key.owner),
+        ROSTERS.c.name == storable(key.name),
     )

@@ -4,16 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from acp import RequestError
-from acp.schema import (
-    AllowedOutcome,
-    DeniedOutcome,
-    PermissionOption,
-    ReadTextFileResponse,
-    RequestPermissionResponse,
-    ToolCallUpdate,
-    WriteTextFileResponse,
-)
+from acp import RequestError, schema
 
 from baton.rules.call.commands import EDIT_KINDS
 from baton.runner import files
@@ -41,8 +32,8 @@ class AcpClient:
         self._take(shown)
 
     async def request_permission(
-        self, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
-    ) -> RequestPermissionResponse:
+        self, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption], **_: Any
+    ) -> schema.RequestPermissionResponse:
         """Answer with the option for the decision, for this call only if offered."""
         locations = [place.path for place in tool_call.locations or []]
         tool = tool_name(tool_call.kind, self._tools.get(tool_call.tool_call_id, ""))
@@ -59,23 +50,23 @@ class AcpClient:
         for kind in wanted:
             for option in options:
                 if option.kind == kind and not self.cancelled:
-                    outcome = AllowedOutcome(outcome="selected", option_id=option.option_id)
-                    return RequestPermissionResponse(outcome=outcome)
-        return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+                    outcome = schema.AllowedOutcome(outcome="selected", option_id=option.option_id)
+                    return schema.RequestPermissionResponse(outcome=outcome)
+        return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
 
     async def read_text_file(
         self, path: str, line: int | None = None, limit: int | None = None, **_: Any
-    ) -> ReadTextFileResponse:
+    ) -> schema.ReadTextFileResponse:
         """Read a file of the workspace."""
         try:
-            return ReadTextFileResponse(content=files.read(self._root, path, first=line or 1, lines=limit))
+            return schema.ReadTextFileResponse(content=files.read(self._root, path, first=line or 1, lines=limit))
         except (files.OutsideWorkspace, OSError) as error:
             raise RequestError.invalid_params({"details": str(error)}) from None
 
-    async def write_text_file(self, path: str, content: str, **_: Any) -> WriteTextFileResponse:
+    async def write_text_file(self, path: str, content: str, **_: Any) -> schema.WriteTextFileResponse:
         """Write a file of the workspace."""
         try:
             files.write(self._root, path, content)
         except (files.OutsideWorkspace, OSError) as error:
             raise RequestError.invalid_params({"details": str(error)}) from None
-        return WriteTextFileResponse()
+        return schema.WriteTextFileResponse()

@@ -9,18 +9,7 @@ from typing import Any
 
 import msgspec
 
-from baton.runner.agents.driving import (
-    LONGEST_TITLE,
-    ONCE,
-    REFUSED,
-    AgentError,
-    AgentRun,
-    EventSink,
-    ThreadLost,
-    as_object,
-    parsed,
-    send,
-)
+from baton.runner.agents import driving
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import chunk, fitting
 from baton.runner.config import Provider
@@ -43,7 +32,9 @@ _KINDS = {
 class ClaudePrint:
     """One run of `claude -p`. The prompt is written to standard input, the thinking budget to the environment."""
 
-    def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink) -> None:
+    def __init__(
+        self, provider: Provider, task: driving.AgentRun, permissions: Permissions, tell: driving.EventSink
+    ) -> None:
         self._provider = provider
         self._task = task
         self._permissions = permissions
@@ -74,11 +65,11 @@ class ClaudePrint:
     async def work(self, tree: ProcessTree) -> str:
         """Write the prompt, answer the agent's questions, and read the stream to its end."""
         self._tree = tree
-        await send(tree, {"type": "user", "message": {"role": "user", "content": self._task.prompt}})
+        await driving.send(tree, {"type": "user", "message": {"role": "user", "content": self._task.prompt}})
         result: dict[str, Any] | None = None
         try:
             async for line in tree.stdout:
-                event = parsed(line)
+                event = driving.parsed(line)
                 self._take(event)
                 if event.get("type") == "result":
                     result = event
@@ -95,9 +86,9 @@ class ClaudePrint:
             raise ConnectionError("it ended without a result")
         self.usage = _usage(result)
         if result.get("is_error") and self._task.agent_session and not self._begun:
-            raise ThreadLost(f"it has no session `{self._task.agent_session}`")
+            raise driving.ThreadLost(f"it has no session `{self._task.agent_session}`")
         if result.get("is_error") and not self._cancelled:
-            raise AgentError("agent_failed", str(result.get("result") or result.get("subtype") or "it failed"))
+            raise driving.AgentError("agent_failed", str(result.get("result") or result.get("subtype") or "it failed"))
         return "cancelled" if self._cancelled else "end_turn"
 
     async def cancel(self) -> None:
@@ -111,34 +102,34 @@ class ClaudePrint:
 
     async def _answer(self, tree: ProcessTree, event: dict[str, Any]) -> None:
         """Ask for a tool call, and send the decision. The agent learns of any other request that it is unknown here."""
-        asked, request_id = as_object(event.get("request")), event.get("request_id")
+        asked, request_id = driving.as_object(event.get("request")), event.get("request_id")
         if asked.get("subtype") != "can_use_tool":
             error = {"subtype": "error", "request_id": request_id, "error": "this client does not know the request"}
-            await send(tree, {"type": "control_response", "response": error})
+            await driving.send(tree, {"type": "control_response", "response": error})
             return
         tool = str(asked.get("tool_name", ""))
         given = tool_input(tool, asked.get("input"))
         about = given.get("command") or next(iter(named_paths(given)), "")
         request = {
-            "title": f"{tool} {about}".strip()[:LONGEST_TITLE], "kind": _KINDS.get(tool, "other"),
-            "tool_name": tool, "tool_input": given, "options": ONCE,
+            "title": f"{tool} {about}".strip()[:driving.LONGEST_TITLE], "kind": _KINDS.get(tool, "other"),
+            "tool_name": tool, "tool_input": given, "options": driving.ONCE,
         }  # fmt: skip
         allow = await self._permissions.allowed(request) and not self._cancelled
         answer = (
             {"behavior": "allow", "updatedInput": asked.get("input") or {}}
             if allow
-            else {"behavior": "deny", "message": REFUSED}
+            else {"behavior": "deny", "message": driving.REFUSED}
         )
         success = {"subtype": "success", "request_id": request_id, "response": answer}
-        await send(tree, {"type": "control_response", "response": success})
+        await driving.send(tree, {"type": "control_response", "response": success})
 
     def _take(self, event: dict[str, Any]) -> None:
         if event.get("type") == "system" and event.get("subtype") == "init":
             self._begun = True
             self._tell("agent.session", {"id": str(event.get("session_id", ""))})
-        message = as_object(event.get("message"))
+        message = driving.as_object(event.get("message"))
         if event.get("type") == "assistant" and message.get("usage"):
-            self._count(str(message.get("id", "")), as_object(message["usage"]))
+            self._count(str(message.get("id", "")), driving.as_object(message["usage"]))
         for update in _updates(event):
             for one in fitting(update):
                 self._tell("session.update", {"update": one})
@@ -154,7 +145,7 @@ class ClaudePrint:
         self._tell("session.update", {"update": {"sessionUpdate": "usage_update", "_meta": meta}})
 
 
-def _tools(task: AgentRun) -> str:
+def _tools(task: driving.AgentRun) -> str:
     """Return the tools as arguments for `claude`. Secrets stay in the environment, hidden from other users."""
     if task.tools is None:
         return ""
@@ -167,11 +158,11 @@ def _tools(task: AgentRun) -> str:
 def _updates(event: dict[str, Any]) -> list[dict[str, Any]]:
     """Translate a line into updates: text, tool calls and their results. Skip sub-agents' text."""
     # A sub-agent's text belongs to its tool call, with a result of its own.
-    delta = as_object(as_object(event.get("event")).get("delta"))
+    delta = driving.as_object(driving.as_object(event.get("event")).get("delta"))
     if event.get("type") == "stream_event" and not event.get("parent_tool_use_id"):
         text = delta.get("text") if delta.get("type") == "text_delta" else None
         return [chunk(text)] if text else []
-    content = as_object(event.get("message")).get("content")
+    content = driving.as_object(event.get("message")).get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     if event.get("type") == "assistant":
         return [_call(block) for block in blocks if block.get("type") == "tool_use"]
@@ -206,7 +197,7 @@ def _tokens(told: dict[str, Any]) -> dict[str, int]:
 
 
 def _usage(result: dict[str, Any]) -> dict[str, float]:
-    usage: dict[str, float] = {**_tokens(as_object(result.get("usage")))}
+    usage: dict[str, float] = {**_tokens(driving.as_object(result.get("usage")))}
     if isinstance(result.get("total_cost_usd"), int | float):
         usage["cost_usd"] = float(result["total_cost_usd"])
     return usage

@@ -6,17 +6,7 @@ from typing import Any, cast
 
 import httpx2
 import msgspec
-from acp import PROTOCOL_VERSION, Agent, Client, RequestError, run_agent, update_agent_message_text
-from acp.schema import (
-    Implementation,
-    InitializeResponse,
-    NewSessionResponse,
-    PromptResponse,
-    SessionConfigOptionSelect,
-    SessionConfigSelectOption,
-    SetSessionConfigOptionResponse,
-    Usage,
-)
+from acp import PROTOCOL_VERSION, Agent, Client, RequestError, run_agent, schema, update_agent_message_text
 
 from baton.shared.client_tls import client_tls
 
@@ -74,36 +64,38 @@ class ModelAgent:
         """Store the connection to the client."""
         self._client = conn
 
-    async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:  # noqa: ARG002
+    async def initialize(self, protocol_version: int, **_: Any) -> schema.InitializeResponse:  # noqa: ARG002
         """Return the agent's capabilities: none besides answering."""
-        info = Implementation(name="baton-model-agent", version="1")
-        return InitializeResponse(protocol_version=PROTOCOL_VERSION, agent_info=info)
+        info = schema.Implementation(name="baton-model-agent", version="1")
+        return schema.InitializeResponse(protocol_version=PROTOCOL_VERSION, agent_info=info)
 
-    async def new_session(self, **_: Any) -> NewSessionResponse:
+    async def new_session(self, **_: Any) -> schema.NewSessionResponse:
         """Start a session, without any state."""
-        return NewSessionResponse(session_id=_SESSION, config_options=self._options())
+        return schema.NewSessionResponse(session_id=_SESSION, config_options=self._options())
 
-    async def set_config_option(self, config_id: str, value: object, **_: Any) -> SetSessionConfigOptionResponse:
+    async def set_config_option(self, config_id: str, value: object, **_: Any) -> schema.SetSessionConfigOptionResponse:
         """Choose a model."""
         if config_id != "model" or value not in self._models:
             raise RequestError.invalid_params({"details": f"`{value}` is not offered"})
         self._model = str(value)
-        return SetSessionConfigOptionResponse(config_options=self._options())
+        return schema.SetSessionConfigOptionResponse(config_options=self._options())
 
-    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
+    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> schema.PromptResponse:
         """Send the prompt to the model, and each piece of the answer to the client."""
         text = "\n".join(block.text for block in prompt if getattr(block, "text", None))
         self._turn = asyncio.ensure_future(self._answer(session_id, text))
         try:
             tokens = await self._turn
         except asyncio.CancelledError:
-            return PromptResponse(stop_reason="cancelled")
+            return schema.PromptResponse(stop_reason="cancelled")
         except (httpx2.HTTPError, httpx2.InvalidURL, msgspec.DecodeError, RecursionError) as error:
             detail = str(error) or type(error).__name__
             raise RequestError.internal_error({"details": f"the model at `{self._url}` failed: {detail}"}) from None
         total = tokens.prompt_tokens + tokens.completion_tokens
-        usage = Usage(total_tokens=total, input_tokens=tokens.prompt_tokens, output_tokens=tokens.completion_tokens)
-        return PromptResponse(stop_reason="end_turn", usage=usage)
+        usage = schema.Usage(
+            total_tokens=total, input_tokens=tokens.prompt_tokens, output_tokens=tokens.completion_tokens
+        )
+        return schema.PromptResponse(stop_reason="end_turn", usage=usage)
 
     async def cancel(self, **_: Any) -> None:
         """Cancel the answer and close the connection to the endpoint."""
@@ -147,9 +139,9 @@ class ModelAgent:
                 yield event
 
     def _options(self) -> list[Any]:
-        offered = [SessionConfigSelectOption(value=model, name=model) for model in self._models]
+        offered = [schema.SessionConfigSelectOption(value=model, name=model) for model in self._models]
         return [
-            SessionConfigOptionSelect(
+            schema.SessionConfigOptionSelect(
                 type="select", id="model", name="Model", category="model", current_value=self._model, options=offered
             )
         ]

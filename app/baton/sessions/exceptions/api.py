@@ -60,13 +60,13 @@ class ExceptionPage(BaseModel):
     next_cursor: str | None = None
 
 
-@router.post("/exceptions", operation_id="request_exception", status_code=201, dependencies=[WORK])
+@router.post("/exceptions", status_code=201, dependencies=[WORK])
 async def request_exception(caller: CallerOf, exceptions: ExceptionsOf, body: ExceptionBody) -> ShownException:
     """Ask for an exception from the rule that stopped a call. A locked rule has none."""
     return await exceptions.request(caller.principal, body.decision_id, body.reason)
 
 
-@router.get("/exceptions", operation_id="list_exceptions", response_model_exclude_none=True)
+@router.get("/exceptions", response_model_exclude_none=True)
 async def list_exceptions(
     caller: CallerOf,
     users: UsersOf,
@@ -86,13 +86,13 @@ async def list_exceptions(
     return ExceptionPage(items=list(items), next_cursor=next_cursor)
 
 
-@router.get("/exceptions/proposals", operation_id="propose_rule_changes", dependencies=[EXPENSIVE])
+@router.get("/exceptions/proposals", dependencies=[EXPENSIVE])
 async def propose_rule_changes(caller: CallerOf, exceptions: ExceptionsOf) -> list[Shown[Proposal]]:
     """Propose a change of a rule for each shape of calls granted three times. Leads and admins only."""
     return await exceptions.proposals(caller.principal)
 
 
-@router.post("/exceptions/{exception_id}/grant", operation_id="grant_exception", dependencies=[ADMIN])
+@router.post("/exceptions/{exception_id}/grant", dependencies=[ADMIN])
 async def grant_exception(
     caller: CallerOf, exceptions: ExceptionsOf, exception_id: str, body: GrantBody
 ) -> ShownException:
@@ -100,7 +100,7 @@ async def grant_exception(
     return await exceptions.grant(caller.principal, exception_id, **body.model_dump())
 
 
-@router.delete("/exceptions/{exception_id}", operation_id="revoke_exception", status_code=204, dependencies=[ADMIN])
+@router.delete("/exceptions/{exception_id}", status_code=204, dependencies=[ADMIN])
 async def revoke_exception(
     caller: CallerOf, exceptions: ExceptionsOf, exception_id: str, reason: Annotated[str, Query(max_length=1_000)] = ""
 ) -> Response:

@@ -41,12 +41,7 @@ class TimelineExportQuery(TimelineFilters):
     format: Literal["ndjson", "html"] = "ndjson"
 
 
-@router.get(
-    "/sessions/{session_id}/timeline",
-    operation_id="get_session_timeline",
-    response_model_exclude_none=True,
-    dependencies=[EXPENSIVE],
-)
+@router.get("/sessions/{session_id}/timeline", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def get_session_timeline(
     caller: CallerOf, timelines: TimelinesOf, session_id: SessionId, query: Annotated[TimelineQuery, Query()]
 ) -> TimelinePage:
@@ -61,7 +56,6 @@ async def get_session_timeline(
 
 @router.get(
     "/sessions/{session_id}/timeline/export",
-    operation_id="export_session_timeline",
     dependencies=[EXPENSIVE],
     response_class=StreamingResponse,
     responses={

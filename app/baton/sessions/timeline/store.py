@@ -9,7 +9,7 @@ from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import ENDED_STATES
-from baton.delegate.core.stores.tables import JOBS, JobEventRow
+from baton.delegate.core.stores.tables import EVENTS, JOBS
 from baton.kernel.changes.audit_store import AUDIT
 from baton.people.users import RowScope
 from baton.records.pipeline import recorder
@@ -23,7 +23,6 @@ from baton.shared.storable import storable
 MOST_CHANGES = 1_000
 """Changes of modes, within the time of one session, that are looked at."""
 _STEPS = ("job.state", "permission.requested", "permission.resolved")
-_events = JobEventRow.__table__
 _audit = AUDIT
 
 
@@ -101,27 +100,27 @@ async def job_steps(
     tokens = ("input_tokens", "cached_tokens", "output_tokens")
     query = (
         select(
-            *(_events.c[name] for name in ("job_id", "no", "type", "body", "at")),
+            *(EVENTS.c[name] for name in ("job_id", "no", "type", "body", "at")),
             *(JOBS.c[name].label(f"job_{name}") for name in (*columns, *tokens)),
         )
-        .join(JOBS, JOBS.c.id == _events.c.job_id)
+        .join(JOBS, JOBS.c.id == EVENTS.c.job_id)
         .where(
-            _events.c.organisation == organisation,
-            _events.c.user == storable(user),
-            _events.c.session_id == storable(session_id),
-            _events.c.type.in_(types),
+            EVENTS.c.organisation == organisation,
+            EVENTS.c.user == storable(user),
+            EVENTS.c.session_id == storable(session_id),
+            EVENTS.c.type.in_(types),
         )
-        .order_by(_events.c.at, _events.c.job_id, _events.c.no)
+        .order_by(EVENTS.c.at, EVENTS.c.job_id, EVENTS.c.no)
         .limit(limit + 1)
     )
     if after is not None:
         job_id, _, number = after.id.rpartition(" ")
-        behind = _events.c.at > after.at
+        behind = EVENTS.c.at > after.at
         if after.source < JOB_STEPS:
-            behind = _events.c.at >= after.at
+            behind = EVENTS.c.at >= after.at
         elif after.source == JOB_STEPS:
-            same_job = and_(_events.c.job_id == job_id, _events.c.no > int(number))
-            behind = or_(behind, and_(_events.c.at == after.at, or_(_events.c.job_id > job_id, same_job)))
+            same_job = and_(EVENTS.c.job_id == job_id, EVENTS.c.no > int(number))
+            behind = or_(behind, and_(EVENTS.c.at == after.at, or_(EVENTS.c.job_id > job_id, same_job)))
         query = query.where(behind)
     return [_step(row) for row in await connection.execute(scope.limit(query, JOBS))]
 

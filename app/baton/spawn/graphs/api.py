@@ -40,19 +40,13 @@ async def _names_once(request: Request) -> None:
         raise Invalid("tasks", f"has more than one `{twice[0][:100]}`")
 
 
-@router.post(
-    "/graphs",
-    operation_id="make_graph",
-    status_code=201,
-    dependencies=[WORK, Depends(_names_once)],
-    response_model_exclude_none=True,
-)
+@router.post("/graphs", status_code=201, dependencies=[WORK, Depends(_names_once)], response_model_exclude_none=True)
 async def make_graph(caller: CallerOf, graphs: GraphsOf, body: bodies.GraphBody) -> bodies.GraphModel:
     """Make a task graph for a session of yours; if one task is invalid, nothing is made."""
     return bodies.GraphModel.build(await graphs.make(caller.principal, body.new(caller.project)))
 
 
-@router.get("/graphs", operation_id="list_graphs", response_model_exclude_none=True)
+@router.get("/graphs", response_model_exclude_none=True)
 async def list_graphs(
     caller: CallerOf, graphs: GraphsOf, query: Annotated[bodies.GraphsQuery, Query()]
 ) -> bodies.GraphPage:
@@ -63,15 +57,13 @@ async def list_graphs(
     return bodies.GraphPage(items=[bodies.GraphModel.build(one) for one in items], next_cursor=next_cursor)
 
 
-@router.get("/graphs/{graph_id}", operation_id="get_graph", response_model_exclude_none=True)
+@router.get("/graphs/{graph_id}", response_model_exclude_none=True)
 async def get_graph(caller: CallerOf, graphs: GraphsOf, graph_id: str) -> bodies.GraphModel:
     """Show a task graph, with the plan of each started task."""
     return bodies.GraphModel.build(await graphs.get(caller.principal, graph_id), plans=True)
 
 
-@router.post(
-    "/graphs/{graph_id}/spawn", operation_id="spawn_task", dependencies=[WORK], response_model_exclude_none=True
-)
+@router.post("/graphs/{graph_id}/spawn", dependencies=[WORK], response_model_exclude_none=True)
 async def spawn_task(
     caller: CallerOf, graph_spawns: GraphSpawnsOf, arrived: ArrivedAt, graph_id: str, body: bodies.TaskSpawnBody
 ) -> ShownStart:
@@ -83,9 +75,7 @@ async def spawn_task(
     return Started.of(result, graph_id)
 
 
-@router.post(
-    "/graphs/{graph_id}/spawn:batch", operation_id="spawn_tasks", dependencies=[WORK], response_model_exclude_none=True
-)
+@router.post("/graphs/{graph_id}/spawn:batch", dependencies=[WORK], response_model_exclude_none=True)
 async def spawn_tasks(
     caller: CallerOf, graph_spawns: GraphSpawnsOf, arrived: ArrivedAt, graph_id: str, body: bodies.BatchBody
 ) -> bodies.BatchModel:
@@ -102,12 +92,7 @@ async def spawn_tasks(
     )
 
 
-@router.post(
-    "/graphs/{graph_id}/tasks/{name}/complete",
-    operation_id="complete_task",
-    dependencies=[WORK],
-    response_model_exclude_none=True,
-)
+@router.post("/graphs/{graph_id}/tasks/{name}/complete", dependencies=[WORK], response_model_exclude_none=True)
 async def complete_task(
     caller: CallerOf, graphs: GraphsOf, graph_id: str, name: str, detail: Detail = ""
 ) -> bodies.GraphModel:
@@ -115,12 +100,7 @@ async def complete_task(
     return bodies.GraphModel.build(await graphs.end(caller.principal, graph_id, name, "completed", detail))
 
 
-@router.post(
-    "/graphs/{graph_id}/tasks/{name}/fail",
-    operation_id="fail_task",
-    dependencies=[WORK],
-    response_model_exclude_none=True,
-)
+@router.post("/graphs/{graph_id}/tasks/{name}/fail", dependencies=[WORK], response_model_exclude_none=True)
 async def fail_task(
     caller: CallerOf, graphs: GraphsOf, graph_id: str, name: str, detail: Detail = ""
 ) -> bodies.GraphModel:
@@ -128,29 +108,19 @@ async def fail_task(
     return bodies.GraphModel.build(await graphs.end(caller.principal, graph_id, name, "failed", detail))
 
 
-@router.post(
-    "/graphs/{graph_id}/waves/{wave}/reopen",
-    operation_id="reopen_wave",
-    dependencies=[WORK],
-    response_model_exclude_none=True,
-)
+@router.post("/graphs/{graph_id}/waves/{wave}/reopen", dependencies=[WORK], response_model_exclude_none=True)
 async def reopen_wave(caller: CallerOf, graphs: GraphsOf, graph_id: str, wave: int) -> bodies.GraphModel:
     """Reopen a wave (from 1) with unstarted tasks after its window closed; it is recorded as a violation."""
     return bodies.GraphModel.build(await graphs.reopen(caller.principal, graph_id, wave))
 
 
-@router.get("/graphs/{graph_id}/compliance", operation_id="get_graph_compliance", response_model_exclude_none=True)
+@router.get("/graphs/{graph_id}/compliance", response_model_exclude_none=True)
 async def get_graph_compliance(caller: CallerOf, graphs: GraphsOf, graph_id: str) -> bodies.ComplianceModel:
     """Show the compliance of a graph's waves: their spread, and the violations."""
     return bodies.ComplianceModel.build(await graphs.compliance(caller.principal, graph_id))
 
 
-@router.get(
-    "/sessions/{session_id}/compliance",
-    operation_id="get_session_compliance",
-    dependencies=[EXPENSIVE],
-    response_model_exclude_none=True,
-)
+@router.get("/sessions/{session_id}/compliance", dependencies=[EXPENSIVE], response_model_exclude_none=True)
 async def get_session_compliance(
     caller: CallerOf, graphs: GraphsOf, session_id: str, user: Text = ""
 ) -> bodies.SessionComplianceModel:

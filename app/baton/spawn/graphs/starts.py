@@ -14,6 +14,7 @@ import msgspec
 from baton.delegate.core.job import Job
 from baton.delegate.jobs.service import Jobs
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, SpawnRefused
+from baton.kernel.base.pause import tick
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.users import RowScope, require
 from baton.rules.agents.judge import Refusal, Spawn
@@ -28,7 +29,7 @@ from baton.spawn.service import SpawnRequest, SpawnResult, Spawns, refusal_error
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 2.0
+LOOK_S = 10.0
 """Period of the SQL search for windows opened by a process that has died, in seconds."""
 _AFTER_S = 0.005
 """Delay of the server's check after a window's end, in seconds."""
@@ -120,7 +121,7 @@ class GraphSpawns:
                         await self.close(graph_id)
                     except Exception:
                         log.exception("what is left of task graph %s could not be started", graph_id)
-            await self._pause(stop)
+            await tick(LOOK_S, self._closing, stop)
 
     async def close(self, graph_id: str) -> list[str]:
         """Start the remaining tasks of a graph's waves with a closed window; return their names.
@@ -203,14 +204,6 @@ class GraphSpawns:
         if moment is not None:
             wait_s = max((moment - locked.at).total_seconds(), 0) + _AFTER_S
             asyncio.get_running_loop().call_later(wait_s, self._closing.set)
-
-    async def _pause(self, stop: asyncio.Event) -> None:
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._closing, stop)]
-        try:
-            await asyncio.wait(waits, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
 
 
 def _admitted(

@@ -18,6 +18,8 @@ export const questionsQuery = queryOptions({
     return found.sort((one, other) => (one.since < other.since ? -1 : 1));
   },
   refetchInterval: 15_000,
+  // Who reads the list counts as reachable, also with the tab in the background.
+  refetchIntervalInBackground: true,
 });
 
 /** What waits, kept up to date by the stream. */

@@ -2,12 +2,12 @@ import { Stack, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useSyncExternalStore } from "react";
 import { DecisionDrawer } from "../decisions/DecisionDrawer";
+import { Alarms } from "./Alarms";
 import { Figures } from "./Figures";
 import { FirstSteps } from "./FirstSteps";
 import { collect, feed } from "./live";
 import { LiveFeed } from "./LiveFeed";
 import { MinuteChart } from "./MinuteChart";
-import { Unchecked } from "./Unchecked";
 import { useTick } from "./queries";
 
 const route = getRouteApi("/shell/");
@@ -23,7 +23,7 @@ export function Now() {
   return (
     <Stack gap="md">
       <Title order={1}>Now</Title>
-      <Unchecked />
+      <Alarms />
       <Figures tick={tick} />
       <FirstSteps calls={calls} />
       <MinuteChart tick={tick} />

@@ -31,9 +31,12 @@ const todayQuery = (day: string) =>
     refetchInterval: MINUTE_MS / 2,
   });
 
-export const uncheckedQuery = queryOptions({
-  queryKey: ["status", "unchecked"],
-  queryFn: async () => (await body(api.GET("/status"))).unchecked,
+export const alarmsQuery = queryOptions({
+  queryKey: ["status", "alarms"],
+  queryFn: async () => {
+    const { unchecked, unreached } = await body(api.GET("/status"));
+    return { unchecked, unreached };
+  },
   refetchInterval: MINUTE_MS / 2,
 });
 

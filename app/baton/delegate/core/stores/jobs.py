@@ -82,8 +82,7 @@ async def find(
             (JOBS.c.created_at < moment) | ((JOBS.c.created_at == moment) & (JOBS.c.id < storable(before[1])))
         )
     query = query.order_by(JOBS.c.created_at.desc(), JOBS.c.id.desc()).limit(limit)
-    async with database.transaction() as connection:
-        return [_job(row) for row in await connection.execute(query)]
+    return [_job(row) for row in await database.rows(query)]
 
 
 async def continued_by(connection: AsyncConnection, job: Job) -> Job | None:

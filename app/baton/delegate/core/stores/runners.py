@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.delegate.core.job import LEASED_STATES, Job, Runner, RunnerCommand
-from baton.delegate.core.stores.tables import JOBS, RUNNERS, RunnerCommandRow
+from baton.delegate.core.stores.tables import COMMANDS, JOBS, RUNNERS
 from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps, waiting_of
 from baton.kernel.base import clock
 from baton.kernel.base.sql import insert_into, row_of
@@ -21,7 +21,6 @@ from baton.shared.storable import storable
 RESULT_COMMAND = "result"  # the kind of commands for a job's result
 RESULT_LIMIT = timedelta(seconds=60)  # timeout of such a command
 _runners = RUNNERS
-_commands = RunnerCommandRow.__table__
 
 
 async def put(connection: AsyncConnection, runner: Runner) -> None:
@@ -202,7 +201,7 @@ async def add_command(
 ) -> None:
     """Store a command for a job's runner."""
     await connection.execute(
-        insert(_commands).values(
+        insert(COMMANDS).values(
             id=command_id or f"cmd_{uuid7().hex}",
             organisation=job.organisation,
             user=job.runner_user,
@@ -222,8 +221,8 @@ async def commands(connection: AsyncConnection, runner: Runner) -> list[RunnerCo
     Commands for results expire after a minute: the person was told of the failure, and a laptop that wakes the next day
     must not write into their files.
     """
-    still = or_(_commands.c.kind != RESULT_COMMAND, _commands.c.created_at > runner.last_seen - RESULT_LIMIT)
-    query = select(_commands).where(*_of(runner), still).order_by(_commands.c.id).limit(100)
+    still = or_(COMMANDS.c.kind != RESULT_COMMAND, COMMANDS.c.created_at > runner.last_seen - RESULT_LIMIT)
+    query = select(COMMANDS).where(*_of(runner), still).order_by(COMMANDS.c.id).limit(100)
     return [
         RunnerCommand(id=row.id, job=row.job_id, attempt=row.attempt, kind=row.kind, body=row.body)
         for row in await connection.execute(query)
@@ -232,7 +231,7 @@ async def commands(connection: AsyncConnection, runner: Runner) -> list[RunnerCo
 
 async def is_waiting(connection: AsyncConnection, command_id: str) -> bool:
     """Return whether the runner has not acknowledged a command yet."""
-    query = select(_commands.c.id).where(_commands.c.id == storable(command_id))
+    query = select(COMMANDS.c.id).where(COMMANDS.c.id == storable(command_id))
     return (await connection.execute(query)).first() is not None
 
 
@@ -248,12 +247,12 @@ async def last_seen(connection: AsyncConnection, job: Job) -> datetime | None:
 async def acknowledge(connection: AsyncConnection, runner: Runner, ids: list[str]) -> None:
     """Delete acknowledged commands of a runner."""
     if ids:
-        await connection.execute(delete(_commands).where(*_of(runner), _commands.c.id.in_(map(storable, ids))))
+        await connection.execute(delete(COMMANDS).where(*_of(runner), COMMANDS.c.id.in_(map(storable, ids))))
 
 
 def _of(runner: Runner) -> tuple[ColumnElement[bool], ...]:
     return (
-        _commands.c.organisation == runner.organisation,
-        _commands.c.user == storable(runner.user),
-        _commands.c.runner_id == runner.id,
+        COMMANDS.c.organisation == runner.organisation,
+        COMMANDS.c.user == storable(runner.user),
+        COMMANDS.c.runner_id == runner.id,
     )

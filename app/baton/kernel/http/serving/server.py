@@ -10,10 +10,12 @@ from types import FrameType
 
 import uvicorn
 
+from baton.kernel.base.pause import tick
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.serving.hot_routes import HotFastAPI
 from baton.kernel.http.serving.protocol import Protocol
 
+TICK_S = 1.0  # how often the `Date` header is renewed, in seconds
 GRACE_S = 10  # seconds for requests in flight to finish on shutdown
 
 MOST_CONNECTIONS = 10_000  # maximum number of open connections per process. New ones replace idle ones.
@@ -28,9 +30,11 @@ class _Server(uvicorn.Server):
         self._app = app
         self._drain_s = drain_s
         self._leave_at: float | None = None
+        self._told = asyncio.Event()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Start draining on SIGTERM. Stop at once on Ctrl-C or a second signal."""
+        self._told.set()
         if self.started:  # streams and polls then end by themselves
             self._app.lifecycle.phase = "draining"
         if sig != signal.SIGTERM or not self._drain_s or not self.started or self._leave_at is not None:
@@ -38,6 +42,12 @@ class _Server(uvicorn.Server):
             return
         self._captured_signals.append(sig)
         self._leave_at = time.monotonic() + self._drain_s
+
+    async def main_loop(self) -> None:
+        """Tick once a second, uvicorn ten times, and at each signal."""
+        while not await self.on_tick(0):
+            await tick(TICK_S, self._told)
+            self._told.clear()
 
     async def on_tick(self, counter: int) -> bool:
         """Stop at the end of draining."""

@@ -41,13 +41,7 @@ class CountsModel(BaseModel):
     items: list[Shown[BucketCounts]]
 
 
-@router.get(
-    "/decisions/counts",
-    operation_id="count_decisions",
-    dependencies=[EXPENSIVE],
-    response_model=CountsModel,
-    responses=JSON_OR_CSV,
-)
+@router.get("/decisions/counts", dependencies=[EXPENSIVE], response_model=CountsModel, responses=JSON_OR_CSV)
 async def count_decisions(
     caller: CallerOf, counts: CountsOf, query: Annotated[CountsQuery, Query()], as_table: AsTable
 ) -> CountsModel | Response:

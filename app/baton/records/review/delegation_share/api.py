@@ -87,7 +87,6 @@ class DelegationQuery(PageQuery):
 
 @router.get(
     "/analytics/delegation",
-    operation_id="get_delegation",
     response_model_exclude_none=True,
     dependencies=[EXPENSIVE],
     response_model=DelegationPage,

@@ -62,9 +62,7 @@ class ReportQuery(PageQuery):
     user: Text = ""
 
 
-@router.post(
-    "/reports", operation_id="make_report", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
-)
+@router.post("/reports", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN])
 async def make_report(
     caller: CallerOf, reports: WrongBlocksOf, body: ReportBody, response: Response
 ) -> Shown[WrongBlock]:
@@ -74,7 +72,7 @@ async def make_report(
     return report
 
 
-@router.get("/reports", operation_id="list_reports", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+@router.get("/reports", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_reports(caller: CallerOf, reports: WrongBlocksOf, query: Annotated[ReportQuery, Query()]) -> ReportPage:
     """List reports: a developer's own, a lead's team's, an admin's all."""
     (before_id,) = after(query.cursor)
@@ -85,7 +83,7 @@ async def list_reports(caller: CallerOf, reports: WrongBlocksOf, query: Annotate
     return ReportPage(items=list(items), next_cursor=next_cursor)
 
 
-@router.get("/reports/{report_id}", operation_id="get_report", response_model_exclude_none=True)
+@router.get("/reports/{report_id}", response_model_exclude_none=True)
 async def get_report(caller: CallerOf, reports: WrongBlocksOf, report_id: str, response: Response) -> Shown[WrongBlock]:
     """Show one report."""
     report = await reports.get(caller.principal, report_id)
@@ -93,9 +91,7 @@ async def get_report(caller: CallerOf, reports: WrongBlocksOf, report_id: str, r
     return report
 
 
-@router.put(
-    "/reports/{report_id}", operation_id="answer_report", response_model_exclude_none=True, dependencies=[ADMIN]
-)
+@router.put("/reports/{report_id}", response_model_exclude_none=True, dependencies=[ADMIN])
 async def answer_report(
     caller: CallerOf,
     reports: WrongBlocksOf,

@@ -81,17 +81,13 @@ async def find(
             query = query.where(WRONG_BLOCKS.c[column] == storable(value))
     if before_id:
         query = query.where(WRONG_BLOCKS.c.id < before_id)
-    async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), WrongBlock) for row in rows]
+    return await database.read(query, WrongBlock)
 
 
 async def get(database: Database, organisation: str, scope: RowScope, report_id: str) -> WrongBlock | None:
     """Return one wrong block, or None if there is none in this scope."""
     query = _visible(organisation, scope).where(WRONG_BLOCKS.c.id == storable(report_id))
-    async with database.transaction() as connection:
-        row = (await connection.execute(query)).first()
-    return None if row is None else msgspec.convert(row._asdict(), WrongBlock)
+    return next(iter(await database.read(query, WrongBlock)), None)
 
 
 async def replace(connection: AsyncConnection, organisation: str, report: WrongBlock) -> bool:
