@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 
@@ -26,10 +26,11 @@ def show_json(value: Any) -> None:
     print(plain(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
-def end_with_json(value: Any) -> NoReturn:
-    """Print a value for a script, and end the command."""
-    show_json(value)
-    raise typer.Exit
+def end_with_json(value: Any, *, when: bool = True) -> None:
+    """Print a value for a script and end the command, if it was run with `--json`."""
+    if when:
+        show_json(value)
+        raise typer.Exit
 
 
 def show_json_line(value: Any) -> None:

@@ -30,8 +30,7 @@ def cost(
     """
     query = {"by": by, "since": since, "user": user}
     found = Api(administer=everybody).request("GET", "/analytics/cost", query=query)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     show_table(
         (by, *_COST_COLUMNS), map(_cost_row, found["items"]), none="No agent call reported tokens, and no job ran."
     )
@@ -62,8 +61,7 @@ def delegation(
     """
     query = {"by": by, "parent": parent, "since": since, "user": user, "limit": "200"}
     answer = Api(administer=everybody).request("GET", "/analytics/delegation", query=query)
-    if as_json:
-        end_with_json(answer)
+    end_with_json(answer, when=as_json)
     show_table((by, *_DELEGATION_COLUMNS), [_delegation_row(by, one) for one in answer["items"]], none="No calls.")
 
 
@@ -89,8 +87,7 @@ def latency(
     """Show the latency of decisions, and the calls allowed or blocked without one."""
     query = {"by": by, "since": since, "user": user}
     found = Api(administer=everybody).request("GET", "/analytics/latency", query=query)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     whole = [{"at": "all", **one} for one in found["events"]]
     show_table((by, *_LATENCY_COLUMNS), map(_latency_row, [*found["items"], *whole]), none="No decisions.")
     for one in found["failures"]:
@@ -119,8 +116,7 @@ def routing(
     """Show how well prompts are routed, by day."""
     query = {"since": since, "user": user}
     found = Api(administer=everybody).request("GET", "/analytics/routing", query=query)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [_routing_row(one["at"][:10], one) for one in found["items"]]
     if rows:
         rows.append(_routing_row("all", found["total"]))

@@ -36,8 +36,7 @@ def status(as_json: AsJson = False) -> None:
     """Show the server, its dependencies, clients and runners."""
     api = Api()
     answer = api.request("GET", "/status")
-    if as_json:
-        end_with_json(answer)
+    end_with_json(answer, when=as_json)
     print(f"Baton {answer['version']} at {api.config.url}: {answer['status']}, for {_ago(answer['started_at'])}")
     print(f"  redis {answer['redis']}, database {answer['database']}")
     _stores(answer)

@@ -94,8 +94,7 @@ def down(yes: Yes = False, as_json: AsJson = False) -> None:
     if server:
         server.terminate()
         server.wait(START_S)
-    if as_json:
-        end_with_json({"changes": plan, "done": True, "notes": notes})
+    end_with_json({"changes": plan, "done": True, "notes": notes}, when=as_json)
     print(
         "\n".join([*notes, "Done. `baton up` starts it again." if plan else "Nothing to do: neither hooks nor server."])
     )

@@ -39,16 +39,16 @@ def push(
     for batch in batches(changed, MOST_AT_ONCE, VALUES_AT_ONCE):
         api.request("PUT", "/codemap/files", body={"outlines": [_named(one) for one in batch]})
     symbols = sum(len(one.symbols) for one in found)
-    if as_json:
-        end_with_json(
-            {
-                "project": api.project.name,
-                "files": len(found),
-                "symbols": symbols,
-                "sent": len(changed),
-                "left_out": left_out,
-            }
-        )
+    end_with_json(
+        {
+            "project": api.project.name,
+            "files": len(found),
+            "symbols": symbols,
+            "sent": len(changed),
+            "left_out": left_out,
+        },
+        when=as_json,
+    )
     print(f"Code map of {api.project.name}: {len(found)} files with {symbols} symbols; {len(changed)} files were sent.")
     if left_out:
         print(f"  {left_out} files were left out: a code map has its limits, and files near the root go first.")
@@ -58,8 +58,7 @@ def push(
 def show(as_json: AsJson = False) -> None:
     """List your code maps."""
     found = Api().request("GET", "/codemap")
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [(one["project"], one["files"], one["symbols"], one["version"], one["updated_at"]) for one in found]
     show_table(
         ("project", "files", "symbols", "version", "updated"),
@@ -77,8 +76,7 @@ def drop(
     api = Api()
     project = project or api.project.name
     api.request("DELETE", "/codemap", query={"project": project})
-    if as_json:
-        end_with_json({"dropped": project})
+    end_with_json({"dropped": project}, when=as_json)
     print(f"The code map of {project} was removed.")
 
 

@@ -159,8 +159,7 @@ def demo(
         pass
     finally:
         played.leave()
-    if as_json:
-        end_with_json({"calls": played.calls, "notes": [note] if note else []})
+    end_with_json({"calls": played.calls, "notes": [note] if note else []}, when=as_json)
     print(f"{played.calls} calls were made. `baton open` shows them in the console.")
     if note:
         print(f"They are all of now: {note}.")

@@ -33,8 +33,7 @@ def list_(
     """List jobs, the newest first."""
     query = {"session_id": session, "state": state, "provider": provider, "user": user, "limit": str(limit)}
     items = Api(administer=everybody).request("GET", "/jobs", query=query)["items"]
-    if as_json:
-        end_with_json(items)
+    end_with_json(items, when=as_json)
     show_table(("id", "state", "agent", "user", "title", "progress"), map(_row, items), none="No jobs.")
 
 
@@ -53,8 +52,7 @@ def show(
     one = api.request("GET", _path(job_id))
     if follow:
         raise typer.Exit(follow_job(api, one["id"]))
-    if as_json:
-        end_with_json(one)
+    end_with_json(one, when=as_json)
     print(plain("  ".join(filter(None, _row(one)))))
     print(f"  session {one['session_id']}, workspace {one['workspace'] or '-'}, attempt {one['attempt']}")
     print(*(f"  {plain(line)}\n" for line in arguments.lines(one)), sep="", end="")
@@ -75,8 +73,7 @@ def show(
 def output(job_id: JobId, as_json: AsJson = False) -> None:
     """Print the agent's answer so far."""
     answer = Api().request("GET", f"{_path(job_id)}/output")
-    if as_json:
-        end_with_json(answer)
+    end_with_json(answer, when=as_json)
     print(plain(answer["output"]))
 
 
@@ -93,8 +90,7 @@ app.command()(comment)
 def cancel(job_id: JobId, as_json: AsJson = False) -> None:
     """Cancel a job."""
     one = Api().request("POST", f"{_path(job_id)}/cancel")
-    if as_json:
-        end_with_json(one)
+    end_with_json(one, when=as_json)
     print(f"Job {one['id']} is {one['state']}" + ("." if one["state"] == "cancelled" else ", to be cancelled."))
 
 
@@ -112,8 +108,7 @@ def retry(job_id: JobId, as_json: AsJson = False) -> None:
 
 def _change(job_id: str, how: str, *, as_json: bool) -> None:
     one = Api().request("POST", f"{_path(job_id)}/{how}")
-    if as_json:
-        end_with_json(one)
+    end_with_json(one, when=as_json)
     why = f": {plain(one['waiting']['detail'])}" if one.get("waiting") else ""
     print(f"Job {one['id']} is {one['state']}{why}.")
 

@@ -69,8 +69,7 @@ def delegate(
     }
     api = Api()
     answer = api.request("POST", "/delegate", body=body, headers={"Idempotency-Key": key} if key else None)
-    if as_json:
-        end_with_json(answer)
+    end_with_json(answer, when=as_json)
     job = answer["job"]
     if job.get("waiting"):
         from baton.cli.jobs import services  # it takes longer to import than most tasks take to submit

@@ -81,8 +81,7 @@ def list_(
     """List graphs, the newest first."""
     query = {"limit": str(limit)} | ({"session_id": session} if session else {})
     items = Api(administer=everybody).request("GET", "/graphs", query=query)["items"]
-    if as_json:
-        end_with_json(items)
+    end_with_json(items, when=as_json)
     rows = [(one["id"], one["state"], len(one["tasks"]), one["user"], one["session_id"]) for one in items]
     show_table(("id", "state", "tasks", "user", "session"), rows, none="No graphs.")
 
@@ -127,8 +126,7 @@ def spawn(
     if task:
         body["tasks"] = {name: {} for name in task}
     done = Api().request("POST", f"{_path(graph_id)}/spawn:batch", body=body)
-    if as_json:
-        end_with_json(done)
+    end_with_json(done, when=as_json)
     for plan in done["spawned"]:
         show_plan(plan)
 
@@ -164,8 +162,7 @@ def report(
         raise UsageError("name a graph, or a session with --session")
     path = f"/sessions/{quote(session, safe='')}/compliance" if session else f"{_path(graph_id)}/compliance"
     found = Api().request("GET", path)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     for one in found["graphs"] if session else [found]:
         _report(one)
 
@@ -185,8 +182,7 @@ def _end(graph_id: str, task: str, how: str, detail: str, *, as_json: bool) -> N
 
 
 def _show(graph: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        end_with_json(graph)
+    end_with_json(graph, when=as_json)
     rules = (
         f"{graph['level']}, barrier {graph['barrier']}, window {graph['window_ms']} ms, then {graph['on_window_close']}"
     )

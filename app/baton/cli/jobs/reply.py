@@ -50,8 +50,7 @@ def comment(
 def _send(job_id: str, body: dict[str, Any], *, follow: bool, as_json: bool) -> None:
     api = Api()
     answer = api.request("POST", f"/jobs/{quote(job_id, safe='')}/reply", body=body)
-    if as_json:
-        end_with_json(answer)
+    end_with_json(answer, when=as_json)
     job = answer["job"]
     if follow:
         raise typer.Exit(follow_job(api, job["id"]))

@@ -38,8 +38,7 @@ def diff(
 ) -> None:
     """Show a job's changes in its worktree."""
     found = _change(job_id, attempt)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     if "attempt" not in found:
         why = ": ".join(["", *found["notes"]]) or "; only an ended job in a worktree has."
         print(plain(f"Job {found['job']} is {found['state']} and has no changes to show{why}"))

@@ -69,8 +69,7 @@ def spawn(
     }
     body |= {"roster": roster, "execute": "run" if run else "plan"}
     found = Api().request("POST", "/spawn", body=body)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     show_plan(found)
 
 

@@ -26,8 +26,7 @@ def approvals(
     """List the requests that wait for an answer."""
     api = Api()
     found = api.request("GET", "/approvals")["items"]
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     for one in found:
         _show(one)
     if not found:
@@ -96,8 +95,7 @@ def _notify(one: dict[str, Any]) -> None:
 
 def _answer(request_id: str, answer: Literal["allow", "deny"], reason: str, *, as_json: bool) -> None:
     one = Api().request("POST", f"/approvals/{quote(request_id, safe='')}", body={"answer": answer, "reason": reason})
-    if as_json:
-        end_with_json(one)
+    end_with_json(one, when=as_json)
     print(
         f"{one['id']} is {one['state']}."
         + (" It passes once." if one["state"] == "approved" and not one["job"] else "")

@@ -31,8 +31,7 @@ def login(as_json: AsJson = False) -> None:
     except person_token.NoKeyringError as error:
         raise ApiError(f"{error}; `baton auth unlock` holds the token for ten minutes instead") from None
     config.save({LOGIN: url})
-    if as_json:
-        end_with_json({"url": url, "user": user, "role": role})
+    end_with_json({"url": url, "user": user, "role": role}, when=as_json)
     print(
         f"You are `{user}` ({role}) at {url}. The token is in this machine's keyring; `baton auth logout` takes it out."
     )
@@ -47,8 +46,7 @@ def logout(as_json: AsJson = False) -> None:
     if found.login:
         config.save({LOGIN: ""})
     unlocked.lock(found.url)
-    if as_json:
-        end_with_json({"url": found.url})
+    end_with_json({"url": found.url}, when=as_json)
     print(f"This machine keeps no token of yours for {found.url} in its keyring or in memory.")
 
 
@@ -62,8 +60,7 @@ def unlock(as_json: AsJson = False) -> None:
         unlocked.hold(url, token)
     except OSError as error:
         raise ApiError(f"the token cannot be held: {error}; use BATON_TOKEN for one command") from None
-    if as_json:
-        end_with_json({"url": url, "user": user, "role": role, "seconds": unlocked.LASTS_S})
+    end_with_json({"url": url, "user": user, "role": role, "seconds": unlocked.LASTS_S}, when=as_json)
     print(
         f"You are `{user}` ({role}) at {url} in this terminal for {unlocked.LASTS_S // 60} minutes; `baton auth lock` ends it sooner."
     )
@@ -75,8 +72,7 @@ def lock(as_json: AsJson = False) -> None:
     """Remove the token from `baton auth unlock`."""
     url = config.load().url
     was_held = unlocked.lock(url)
-    if as_json:
-        end_with_json({"url": url, "was_held": was_held})
+    end_with_json({"url": url, "was_held": was_held}, when=as_json)
     print(f"Locked: no token for {url} is stored any more." if was_held else f"No token for {url} is held.")
 
 

@@ -37,8 +37,7 @@ def enable(
 ) -> None:
     """Switch the mode on, for you in this project or at another scope."""
     setting = _put(scope, which, enabled=True, level=level, locked=locked, expires_at=expires, reason=reason)
-    if as_json:
-        end_with_json(setting)
+    end_with_json(setting, when=as_json)
     if _is_overruled(setting):
         return
     print(f"Orchestrator mode is on (level: {level}) for {_applies_to(setting)}.")
@@ -56,8 +55,7 @@ def disable(
 ) -> None:
     """Switch the mode off, in running sessions too. Work items do not switch it on again."""
     setting = _put(scope, which, enabled=False, locked=locked, expires_at=expires, reason=reason)
-    if as_json:
-        end_with_json(setting)
+    end_with_json(setting, when=as_json)
     if _is_overruled(setting):
         return
     print(f"Orchestrator mode is off for {_applies_to(setting)}.")
@@ -76,8 +74,7 @@ def clear(scope: Scope = "user_project", which: Id = "", reason: Reason = "", as
 def list_(as_json: AsJson = False) -> None:
     """List the settings visible to you, at every scope."""
     settings = Api().pages("/modes", {})
-    if as_json:
-        end_with_json(settings)
+    end_with_json(settings, when=as_json)
     show_table(_COLUMNS, map(_row, settings), none="Nothing is set at any scope.")
 
 
@@ -116,15 +113,13 @@ def freeze(
             raise UsageError("`--reason` is missing; the agents read it")
         body = place | {"reason": reason, "read_only": read_only} | ({"expires_at": expires} if expires else {})
         one = api.request("PUT", "/freezes", body=body)
-        if as_json:
-            end_with_json(one)
+        end_with_json(one, when=as_json)
         print(f"Frozen: {_frozen(one)}. End it with: baton freeze --end --scope {scope}")
         return
     if end:
         api.request("DELETE", "/freezes", query=place | {"reason": reason})
     found = api.request("GET", "/freezes")["items"]
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     for one in found:
         print(plain(f"{_frozen(one)}, by {one['set_by']}: {one['reason']}"))
     if not found:
@@ -189,8 +184,7 @@ def _options(scope: str, which: str) -> str:
 def _show(api: Api, *, session_id: str, as_json: bool) -> None:
     query = {"project": api.project.name, "session_id": session_id}
     mode = api.request("GET", "/mode", query=query)
-    if as_json:
-        end_with_json(mode)
+    end_with_json(mode, when=as_json)
     state = f"on (level: {mode['level']})" if mode["enabled"] else "off"
     by = " by work items" if mode["auto_activated"] else ""
     since = f" since {mode['activated_at']}" if mode["enabled"] and "activated_at" in mode else ""

@@ -76,8 +76,7 @@ def audit(
         show_lines(api.text("/audit/export", query | {"format": export_format}))
         return
     entries = api.request("GET", "/audit", query=query | {"limit": str(limit)})["items"]
-    if as_json:
-        end_with_json(entries)
+    end_with_json(entries, when=as_json)
     if not entries:
         print("No changes.")
     for entry in entries:

@@ -16,8 +16,7 @@ app = group("List and set the owners and aliases of projects.")
 def list_(as_json: AsJson = False) -> None:
     """List the owned projects of teams, and aliases of projects."""
     found = Api().request("GET", "/projects")
-    if as_json:
-        end_with_json(found["items"])
+    end_with_json(found["items"], when=as_json)
     owned = [(one["team"], one["name"]) for one in found["items"]]
     show_table(("team", "project"), owned, none="No team owns a project.")
     aliases = [(one["name"], one["project"]) for one in found["aliases"]]
@@ -35,8 +34,7 @@ def set_(
     """Set the owning team of a project: its lead may then set the project's mode and policies."""
     api = Api(administer=True)
     project = api.request("PUT", "/projects", body={"name": name or api.project.name, "team": team, "reason": reason})
-    if as_json:
-        end_with_json(project)
+    end_with_json(project, when=as_json)
     print(f"Team {project['team']} owns {project['name']}.")
 
 
@@ -56,6 +54,5 @@ def alias(
         return
     body = {"name": name, "project": of or api.project.name, "reason": reason}
     made = api.request("PUT", "/projects/aliases", body=body)
-    if as_json:
-        end_with_json(made)
+    end_with_json(made, when=as_json)
     print(f"{made['name']} means {made['project']}.")

@@ -29,8 +29,7 @@ User = Annotated[str, typer.Option(help="Only this user's sessions.")]
 def list_(user: User = "", everybody: Everybody = True, as_json: AsJson = False) -> None:
     """List the sessions of the last seven days, the last active first."""
     sessions = Api(administer=everybody).pages("/sessions", {"user": user} if user else {})
-    if as_json:
-        end_with_json(sessions)
+    end_with_json(sessions, when=as_json)
     columns = ("session_id", "user", "client", "project", "calls", "blocked", "asked", "last_at")
     rows = [[one.get(name) or "-" if name == "project" else one[name] for name in columns] for one in sessions]
     show_table(("session", *columns[1:-1], "last call"), rows, none="No sessions.")
@@ -40,8 +39,7 @@ def list_(user: User = "", everybody: Everybody = True, as_json: AsJson = False)
 def show(session_id: SessionId, user: User = "", everybody: Everybody = False, as_json: AsJson = False) -> None:
     """Show one session: its mode, look-ups, background tasks and exceptions."""
     one = Api(administer=everybody).request("GET", _path(session_id), query={"user": user})
-    if as_json:
-        end_with_json(one)
+    end_with_json(one, when=as_json)
     calls = f"{one['calls']} calls, {one['blocked']} blocked, {one['asked']} asked, the last at {one['last_at']}"
     print(plain(f"{one['session_id']}  {one['user']}  {one['client']}  {one['project'] or '-'}  {calls}"))
     mode = one["mode"]
@@ -66,8 +64,7 @@ def timeline(
     """Show a session's timeline, oldest first: prompts, routes, calls, agents, jobs and modes."""
     query: dict[str, str | list[str]] = {"user": user, "kind": kind or []}
     items = Api(administer=everybody).pages(f"{_path(session_id)}/timeline", query)
-    if as_json:
-        end_with_json(items)
+    end_with_json(items, when=as_json)
     show_table(("at", "kind", "agent", "what", "result", "usd"), map(_row, items), none="Nothing of these kinds.")
 
 
@@ -103,8 +100,7 @@ def reset(
 ) -> None:
     """Reset a session's look-ups, so that its next one counts as the first."""
     Api(administer=everybody).request("POST", f"{_path(session_id)}/reset", query={"user": user, "reason": reason})
-    if as_json:
-        end_with_json({"reset": session_id})
+    end_with_json({"reset": session_id}, when=as_json)
     print(f"The lookups of session {session_id} are reset.")
 
 

@@ -20,8 +20,7 @@ Name = Annotated[str, typer.Argument(help="The team.")]
 def list_(as_json: AsJson = False) -> None:
     """List the teams, and whether each keeps prompts."""
     teams = Api().request("GET", "/teams")["items"]
-    if as_json:
-        end_with_json(teams)
+    end_with_json(teams, when=as_json)
     rows = [(one["name"], "kept" if one["keep_prompts"] else "not kept") for one in teams]
     show_table(("team", "prompts"), rows, none="No teams.")
 
@@ -30,8 +29,7 @@ def list_(as_json: AsJson = False) -> None:
 def add(name: Name, reason: Reason = "", as_json: AsJson = False) -> None:
     """Add a team."""
     team = Api(administer=True).request("PUT", _path(name), body={"reason": reason})
-    if as_json:
-        end_with_json(team)
+    end_with_json(team, when=as_json)
     print(f"Team {team['name']} exists.")
 
 
@@ -53,8 +51,7 @@ def set_(
         raise UsageError("nothing to set; give `--keep-prompts` or `--no-keep-prompts`")
     body = {"keep_prompts": keep_prompts, "reason": reason}
     team = Api(administer=True).request("PUT", f"{_path(name)}/settings", body=body)
-    if as_json:
-        end_with_json(team)
+    end_with_json(team, when=as_json)
     what = "keeps prompts" if team["keep_prompts"] else "keeps no prompts"
     print(f"Team {team['name']} {what}; docs/privacy.md explains the effect.")
 

@@ -28,8 +28,7 @@ def create(
     """Create a token and show it, this once."""
     body = {"user": user, "role": role, "team": team, "expires_at": expires, "reason": reason}
     made = Api().request("POST", "/tokens", body={name: value for name, value in body.items() if value})
-    if as_json:
-        end_with_json(made)
+    end_with_json(made, when=as_json)
     token = made["token"]
     team = f" of team {token['team']}" if token.get("team") else ""
     until = f"until {token['expires_at']}" if token.get("expires_at") else "until it is revoked"
@@ -41,8 +40,7 @@ def create(
 def list_(user: Annotated[str, typer.Option(help="Only this user's.")] = "", as_json: AsJson = False) -> None:
     """List the tokens visible to you, and each one's last use."""
     tokens = Api().pages("/tokens", {"user": user})
-    if as_json:
-        end_with_json(tokens)
+    end_with_json(tokens, when=as_json)
     rows = [
         (one["id"], one["user"], one.get("team", ""), _role(one), _state(one), one.get("last_used_at", "never"))
         for one in tokens
@@ -58,8 +56,7 @@ def revoke(
 ) -> None:
     """Revoke a token, from now on."""
     Api().request("DELETE", f"/tokens/{quote(token_id, safe='')}", query={"reason": reason})
-    if as_json:
-        end_with_json({"revoked": token_id})
+    end_with_json({"revoked": token_id}, when=as_json)
     print(f"Token {token_id} is revoked.")
 
 

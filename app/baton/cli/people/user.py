@@ -21,8 +21,7 @@ Name = Annotated[str, typer.Argument(help="The user.")]
 def list_(as_json: AsJson = False) -> None:
     """List the users visible to you."""
     users = Api().pages("/users", {})
-    if as_json:
-        end_with_json(users)
+    end_with_json(users, when=as_json)
     rows = [
         (one["name"], one["team"], one["role"], "disabled" if one.get("disabled_at") else "active") for one in users
     ]
@@ -52,8 +51,7 @@ def set_(
     """Add a user, move them to a team, disable or enable them, set the role of their account."""
     body = {"team": team, "disabled": disabled, "role": role, "forget_account": forget_account, "reason": reason}
     user = Api(administer=True).request("PUT", _path(name), body=body)
-    if as_json:
-        end_with_json(user)
+    end_with_json(user, when=as_json)
     disabled_now = ", disabled" if user.get("disabled_at") else ""
     print(f"{user['name']} is in team {user['team']}, role {user['role']}{disabled_now}.")
 
@@ -84,8 +82,7 @@ def delete_data(
     if not yes:
         raise UsageError(f"this deletes the data about `{name}` for good; confirm it with `--yes`")
     answer = Api().request("DELETE", f"{_path(name)}/data", query={"reason": reason})
-    if as_json:
-        end_with_json(answer)
+    end_with_json(answer, when=as_json)
     counts = ", ".join(f"{table} {count}" for table, count in answer["deleted"].items() if count)
     print(f"Deleted of {name}: {counts or 'nothing, as nothing was stored'}.")
 

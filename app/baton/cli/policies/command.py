@@ -117,8 +117,7 @@ def explain(
     policies = _load(folder, alone=alone, as_json=as_json)
     facts = facts_of(one_call(sys.stdin.read()), level, tuple(filter(None, history.split(","))))
     verdict, traces = evaluate(policies, facts), trace_rules(policies, facts)
-    if as_json:
-        end_with_json(msgspec.to_builtins({"verdict": verdict, "rules": traces}))
+    end_with_json(msgspec.to_builtins({"verdict": verdict, "rules": traces}), when=as_json)
     print(f"{verdict.effect}, decided by {verdict.rule}" if verdict.rule else "no opinion: no rule matched")
     for text in (verdict.reason, verdict.guidance, verdict.message):
         if text:
@@ -180,8 +179,7 @@ def new(
         raise UsageError(f"`{path}` exists already")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_NEW.format(id=rule_id), encoding="utf-8")
-    if as_json:
-        end_with_json({"path": str(path)})
+    end_with_json({"path": str(path)}, when=as_json)
     print(f"{path}\nNow change it, then run: baton policy test {folder}".rstrip())
 
 
@@ -214,8 +212,7 @@ policy_replay.add_to(app)
 def _print_test(decision: str, *, as_json: bool) -> None:
     """Print the server's rule for a decision as a file's text, and its path on standard error."""
     made = Api().request("GET", f"/decisions/{quote(decision, safe='')}/rule-test")
-    if as_json:
-        end_with_json(made)
+    end_with_json(made, when=as_json)
     print("\n".join(plain(line) for line in made["text"].splitlines()))
     what = f"it replaces `{made['replaces']}`; its first test fails until you change it" if "replaces" in made else ""
     print(plain(f"for {made['path']}{': ' if what else ''}{what}"), file=sys.stderr)

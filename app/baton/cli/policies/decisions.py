@@ -68,8 +68,7 @@ def decisions(
         show_lines(api.text("/decisions/export", query | recorded | {"format": export_format}))
         return
     found = _newest(api, query | recorded | {"limit": str(limit)}, limit)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     none = "No recorded decision matches. A new one may take a second to appear."
     show_table(("id", "at", "user", "decision", "outcome", "call", "rules"), map(_row, found), none=none)
 

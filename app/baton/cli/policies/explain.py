@@ -54,8 +54,7 @@ def explain(
         payload["level"] = level
     payload.setdefault("project", api.project.name)
     answer = api.request("POST", "/policies/evaluate", body=payload)
-    if as_json:
-        end_with_json(answer)
+    end_with_json(answer, when=as_json)
     _show_verdict(answer, everything=everything)
 
 
@@ -84,8 +83,7 @@ def _payload() -> dict[str, Any]:
 
 def _show_recorded(api: Api, decision_id: str, *, everything: bool, as_json: bool) -> None:
     record = api.request("GET", f"/decisions/{decision_id}")
-    if as_json:
-        end_with_json(record)
+    end_with_json(record, when=as_json)
     what = record.get("command") or ", ".join(record["paths"])
     print(plain(f"{record['decision']} ({record['effect']}): {record.get('tool', record['event'])} {what}".rstrip()))
     print(f"  {record['at']}, {record['user']} in {record.get('project', 'no project')}, client {record['client']}")

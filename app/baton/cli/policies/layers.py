@@ -64,8 +64,7 @@ def remove(tier: TierOption, name: NameOption = "", reason: ReasonOption = "", a
     api = Api(administer=True)
     query = {"name": name, "reason": reason}
     api.request("DELETE", f"/policies/layers/{tier}", query=query, headers=_match(api, tier, name))
-    if as_json:
-        end_with_json({"removed": tier, "name": name})
+    end_with_json({"removed": tier, "name": name}, when=as_json)
     print(f"The layer of {tier}{' ' + name if name else ''} is no longer active.")
 
 
@@ -81,8 +80,7 @@ def compare(
     """Show the changes from one version of a layer to another, by rule and line by line."""
     query = {"name": name, "from": "" if before is None else str(before), "to": "" if after is None else str(after)}
     found = Api(administer=True).request("GET", f"/policies/layers/{tier}/diff", query=query)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     print(f"version {found['before']} → {found['after']}")
     for change in found["rules"]:
         print(f"  {change['kind']} {change['id']}{': ' + change['what'] if change['what'] else ''}")
@@ -96,8 +94,7 @@ def history(tier: TierOption, name: NameOption = "", limit: Limit = 20, as_json:
     """List the versions of a layer, newest first."""
     query = {"name": name, "limit": str(limit)}
     items = Api(administer=True).request("GET", f"/policies/layers/{tier}/versions", query=query)["items"]
-    if as_json:
-        end_with_json(items)
+    end_with_json(items, when=as_json)
     rows = [(one["version"], one["state"], one["created_at"][:16], one["created_by"], one["reason"]) for one in items]
     show_table(("version", "state", "at", "by", "reason"), rows, none="Nothing was uploaded for this layer.")
 
@@ -119,8 +116,7 @@ def _match(api: Api, tier: str, name: str) -> dict[str, str]:
 
 
 def _show(stored: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        end_with_json(stored)
+    end_with_json(stored, when=as_json)
     layer = stored["tier"] if stored["tier"] == "organisation" else f"{stored['tier']} {stored['name']}"
     state = "is active" if stored["state"] == "active" else "is stored, but not active"
     print(f"version {stored['version']} of {layer}: {len(stored['files'])} files; it {state}")

@@ -31,8 +31,7 @@ def list_(
 ) -> None:
     """List patterns, the newest first."""
     found = Api().pages("/patterns", {"status": status, "words": words, "project": project, "team": team})
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [
         (
             one["id"],
@@ -87,8 +86,7 @@ def add(
     made = api.request("POST", "/patterns", body=body)
     if approve_it:
         made = _decide(api, made["id"], "approve", {"reason": reason}, version=made["version"])
-    if as_json:
-        end_with_json(made)
+    end_with_json(made, when=as_json)
     if approve_it:
         _say_decided(made)
         return
@@ -99,8 +97,7 @@ def add(
 def propose(team: Team = "", as_json: AsJson = False) -> None:
     """Propose patterns from repetitions in your team's records of the last 30 days. Leads and admins only."""
     made = Api(administer=True).request("POST", "/patterns/proposals", query={"team": team})["items"]
-    if as_json:
-        end_with_json(made)
+    end_with_json(made, when=as_json)
     rows = [(one["id"], f"{one['confidence']:.2f}", one["signature"], one["project"]) for one in made]
     show_table(("id", "sure", "signature", "project"), rows, none="The records repeat nothing new.")
 
@@ -117,8 +114,7 @@ def approve(
     """Put a pattern in force. Leads and admins only."""
     body: dict[str, Any] = {"reason": reason} | ({} if confidence is None else {"confidence": confidence})
     approved = _decide(Api(administer=True), pattern_id, "approve", body)
-    if as_json:
-        end_with_json(approved)
+    end_with_json(approved, when=as_json)
     _say_decided(approved)
 
 
@@ -126,8 +122,7 @@ def approve(
 def retire(pattern_id: PatternId, reason: Reason = "", as_json: AsJson = False) -> None:
     """Take a pattern out of force, or decline a proposal. Leads and admins only."""
     retired = _decide(Api(administer=True), pattern_id, "retire", {"reason": reason})
-    if as_json:
-        end_with_json(retired)
+    end_with_json(retired, when=as_json)
     print(f"Pattern {retired['id']} is retired.")
 
 
@@ -140,8 +135,7 @@ def merge(
 ) -> None:
     """Retire a pattern in favour of another, and add its counts to that. Leads and admins only."""
     merged = _decide(Api(administer=True), pattern_id, "merge", {"into": into, "reason": reason})
-    if as_json:
-        end_with_json(merged)
+    end_with_json(merged, when=as_json)
     print(f"Pattern {pattern_id} went into {merged['id']}.")
 
 
@@ -158,8 +152,7 @@ def search(
         raise UsageError("the text is empty; give some words")
     query = {"text": text, "project": project, "team": team, "limit": str(limit)}
     found = Api().request("GET", "/patterns/search", query=query)
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [
         (f"{one['score']:.2f}", one["pattern"]["id"], one["pattern"]["signature"][:_LONGEST_SHOWN])
         for one in found["items"]

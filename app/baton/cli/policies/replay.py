@@ -44,8 +44,7 @@ def replay(
 def hits(since: Since = "7d", as_json: AsJson = False) -> None:
     """Show each rule's hits, the unused rules, and the most reported ones."""
     counts = Api(administer=True).request("GET", "/policies/rules", query={"since": since})
-    if as_json:
-        end_with_json(counts)
+    end_with_json(counts, when=as_json)
     rows = [
         (one["rule"], _effects(one["hits"]), one["users"], one["last_hit"][:16], one["reports"] or "")
         for one in counts
@@ -87,8 +86,7 @@ def packs_(context: typer.Context, since: Since = "7d", as_json: AsJson = False)
 def list_packs(since: Since = "7d", as_json: AsJson = False) -> None:
     """List the packs with their state for you, and their hits."""
     found = Api(administer=True).request("GET", "/policies/packs", query={"since": since})
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [(one["name"], one["state"], _rate(one), "NOISY" if one["noisy"] else "", one["title"]) for one in found]
     show_table(("pack", "state", "stopped", "", "about"), rows, none="No packs.")
 
@@ -105,8 +103,7 @@ def try_pack(
     """Replay past calls with a pack on, and list the calls it would have stopped."""
     body = {"pack": pack, "since": since, "name": name, "limit": limit} | ({"tier": tier} if tier else {})
     summary, calls = _run(body)
-    if as_json:
-        end_with_json(summary | {"calls": calls})
+    end_with_json(summary | {"calls": calls}, when=as_json)
     asked, refused = (
         sum(one["count"] for one in summary["changes"] if one["after"].startswith(effect)) for effect in ("ask", "deny")
     )
@@ -178,8 +175,7 @@ def _switch(pack: str, state: str, tier: str, name: str, reason: str, *, as_json
     query = {"tier": tier, "name": name}
     body = {"state": state, "reason": reason}
     one = Api(administer=True).request("PUT", f"/policies/packs/{quote(pack, safe='')}", query=query, body=body)
-    if as_json:
-        end_with_json(one)
+    end_with_json(one, when=as_json)
     where = "; ".join(f"{layer['tier']} {layer['name']}: {layer['state']}" for layer in one["layers"])
     print(plain(f"{pack} is {one['state']}" + (f" ({where})" if where else "") + "."))
 

@@ -23,8 +23,7 @@ def report(
     The leads of your team see the report.
     """
     made = Api().request("POST", "/reports", body={"decision_id": decision_id, "comment": comment})
-    if as_json:
-        end_with_json(made)
+    end_with_json(made, when=as_json)
     print(f"Reported as {made['id']}: {made['rule'] or 'no rule had matched'}.")
     print("Follow it with: baton policy reports")
 
@@ -44,8 +43,7 @@ def list_reports(
     if context.invoked_subcommand:
         return
     found = Api(administer=everybody).pages("/reports", {"rule": rule, "state": state})
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [
         (one["id"], one["state"], one["rule"], one["user"], one["comment"], one["answer"], one.get("resolved_by") or "")
         for one in found
@@ -65,6 +63,5 @@ def answer(
     version = api.request("GET", path)["version"]
     body = {"state": state, "answer": text}
     answered = api.request("PUT", path, body=body, headers={"If-Match": f'"{version}"'})
-    if as_json:
-        end_with_json(answered)
+    end_with_json(answered, when=as_json)
     print(f"Report {report_id} is {answered['state']}.")

@@ -38,8 +38,7 @@ def push(
     name = name or _name(folder)
     body = {"files": files, "description": description, "reason": reason}
     stored = api.request("PUT", _path(name), query={"tier": tier, "team": team}, body=body)
-    if as_json:
-        end_with_json(stored)
+    end_with_json(stored, when=as_json)
     whose = f"team {stored['team']}" if stored["tier"] == "team" else "the organisation"
     agents = f"{stored['agents']} agent{'s' if stored['agents'] != 1 else ''}"
     print(f"Roster {stored['name']} of {whose}: version {stored['version']} with {agents} is active.")
@@ -49,8 +48,7 @@ def push(
 def list_(as_json: AsJson = False) -> None:
     """List the rosters for routing your prompts, pushed ones first."""
     found = Api().request("GET", "/routing/rosters")
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [
         (one["name"], one["source"], one.get("version", ""), one["agents"], one["description"][:80]) for one in found
     ]
@@ -86,8 +84,7 @@ def remove(
     """Deactivate a pushed roster; its versions stay."""
     query = {"tier": tier, "reason": reason, "team": team}
     Api(administer=True).request("DELETE", _path(name), query=query)
-    if as_json:
-        end_with_json({"removed": name, "tier": tier})
+    end_with_json({"removed": name, "tier": tier}, when=as_json)
     print(f"Roster {name} is no longer active.")
 
 
@@ -95,8 +92,7 @@ def remove(
 def agents(as_json: AsJson = False) -> None:
     """List the agents of your clients, as reported at their sessions' start."""
     found = Api().request("GET", "/inventory")
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     for one in found:
         print(plain(f"{one['client']} in {one['project']}"))
         for agent in one["agents"]:

@@ -27,8 +27,7 @@ def unlock(
         raise UsageError("give --team or --user, not both; neither means everybody")
     body = {"rule": rule, "team": team, "user": user, "reason": reason, "until": from_now(span)}
     made = Api(administer=True).request("POST", "/policies/unlocks", body=body)
-    if as_json:
-        end_with_json(made)
+    end_with_json(made, when=as_json)
     print(f"{made['rule']} is unlocked for {_whom(made)} until {made['until']}.")
     print(f"Lock it again with: baton policy relock {made['id']}")
 
@@ -36,8 +35,7 @@ def unlock(
 def unlocks(as_json: AsJson = False) -> None:
     """List the unlocked rules."""
     found = Api(administer=True).request("GET", "/policies/unlocks")
-    if as_json:
-        end_with_json(found)
+    end_with_json(found, when=as_json)
     rows = [(one["id"], one["rule"], _whom(one), one["until"], one["created_by"], one["reason"]) for one in found]
     show_table(("id", "rule", "for", "until", "by", "reason"), rows, none="Nothing is unlocked.")
 
@@ -47,8 +45,7 @@ def relock(
 ) -> None:
     """End an unlock before its time."""
     Api(administer=True).request("DELETE", f"/policies/unlocks/{quote(unlock_id, safe='')}", query={"reason": reason})
-    if as_json:
-        end_with_json({"ended": unlock_id})
+    end_with_json({"ended": unlock_id}, when=as_json)
     print(f"Unlock {unlock_id} has ended: the lock holds again.")
 
 
