@@ -4,7 +4,8 @@ Baton's rows include the CPU time of Valkey and of the storing process; their to
 with events and without, with the mode off, new commands, two fixed rates, a new connection a call, and real commands by
 length, none of them twice. Each is divided by F1 of its kind: many connections, one, a new one a call, or the rate.
 
-With `--cerbos FOLDER`, Cerbos gets the same mixed calls in the same rounds (`bench.cerbos`).
+With `--cerbos FOLDER`, Cerbos gets the same mixed calls in the same rounds (`bench.cerbos`). With `--waiting NUMBER` only
+mixed calls are measured, on two workers each: with so many hooks waiting for a person's answer, and twice without any.
 
 Compare the ratios, not the figures: machines differ. Everything runs on loopback and ends by itself.
 """
@@ -14,6 +15,7 @@ import itertools
 import json
 import os
 import resource
+import socket
 import statistics
 import subprocess
 import time
@@ -21,6 +23,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx2
 import msgspec
 import psutil
 import uvloop
@@ -161,7 +164,11 @@ def main() -> None:
     parser.add_argument(
         "--cerbos", type=Path, metavar="FOLDER", help="measure Cerbos too, from this folder's npm package"
     )
+    parser.add_argument("--waiting", type=int, metavar="NUMBER", help="measure beside so many hooks that wait")
     given = parser.parse_args()
+    if given.waiting:
+        _measure_beside(given.waiting)
+        return
     with ExitStack() as stack:
         baton = stack.enter_context(serving(BATON_RATE_PER_MINUTE="1000000000"))
         quiet = stack.enter_context(serving(BATON_RATE_PER_MINUTE="1000000000", BATON_EVENTS="off"))
@@ -213,6 +220,85 @@ def _measure_all(
             for name, result in results.items():
                 tables.setdefault(name, []).append(result)
     _show(tables)
+
+
+_RULE = """
+id: team/release
+description: A lead approves a release.
+match: {shell: {program: release}}
+decision: ask
+approvers: [lead]
+wait: 9m
+reason: A release needs a lead.
+tests: {match: [release 1], not_match: [make]}
+"""
+IDLE_S = 20.0
+"""Time without calls whose CPU is measured, in seconds."""
+
+
+def _measure_beside(number: int) -> None:
+    """Measure three servers in turns: two without a waiting hook, and one with many."""
+    with ExitStack() as stack:
+        names = ("none waits", "none waits, again", f"{number:,} wait")
+        settings = {"BATON_RATE_PER_MINUTE": "1000000000", "BATON_WORKERS": "2"}
+        servers = {name: stack.enter_context(serving(**settings)) for name in names}
+        for server in servers.values():
+            body = json.dumps({"files": {"team/release.yaml": _RULE}}).encode()
+            server.put("/policies/layers/organisation?activate=true", body)
+        time.sleep(2.0)  # every worker has the rule
+        waiting = [
+            stack.enter_context(_waiting(servers[names[-1]], f"waits-{at // 40}", f"release {at}"))
+            for at in range(number)
+        ]
+        print(f"load when it began: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
+        stream = bodies(fresh=False)
+        loads: dict[str, Load] = {"as fast as possible": many, "300 calls/s": paced(300)}
+        tables: dict[tuple[str, str], list[Result]] = {}
+        for round_number in range(3 * ROUNDS + 1):
+            for load, ask in loads.items():
+                for name, server in servers.items():
+                    result = measure(server.port, server.parts, stream, ask)
+                    if round_number:  # the first one warms up
+                        tables.setdefault((load, name), []).append(result)
+        for (load, name), results in tables.items():
+            cpu, p50, p99 = (_median(results, part) for part in ("cpu_us", "p50_ms", "p99_ms"))
+            base = tables[load, names[0]]
+            ratios = [
+                statistics.median(
+                    getattr(one, part) / getattr(other, part) for one, other in zip(results, base, strict=True)
+                )
+                for part in ("cpu_us", "p50_ms", "p99_ms")
+            ]
+            shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+            print(f"{load:22}{name:20}{cpu:6.0f} µs, p50 {p50:.2f} ms, p99 {p99:.2f} ms; ratios {shown}")
+        before = {name: _cpu(server.parts) for name, server in servers.items()}
+        time.sleep(IDLE_S)
+        for name, server in servers.items():
+            took = sum(_cpu(server.parts).values()) - sum(before[name].values())
+            print(f"{'idle':22}{name:20}{took / IDLE_S * 1_000:6.1f} ms of CPU a second")
+        print(f"{sum(_is_silent(one) for one in waiting):,} of them wait at the end")
+
+
+def _is_silent(connection: socket.socket) -> bool:
+    try:
+        connection.recv(1, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _waiting(server: Started, session: str, command: str) -> socket.socket:
+    """Let a hook wait for the answer to a request of its own, and return its connection."""
+    event = {
+        "session_id": session, "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": "/repo",
+        "tool_input": {"command": command}, "tool_use_id": command,
+    }  # fmt: skip
+    answer = httpx2.post(f"{server.url}/hooks/claude-code", json=event, trust_env=False)
+    about = answer.headers["Baton-Wants"].replace(" ", "+")
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    head = f"POST /hooks/claude-code?event=PreToolUse&about={about} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    connection.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+    return connection
 
 
 def _floor_of(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.decide.approvals import act_of
+from baton.decide.approvals import Approvals, act_of
+from baton.kernel.changes.announce import Changes
 from baton.people.approvals import Approval, may_answer
 from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.verdict import Verdict
 from tests.hooks.shim import HOOKS
 from tests.support.forge import forge
 from tests.support.server import BATON, serving, until
@@ -432,6 +435,9 @@ ACTS = st.fixed_dictionaries(
 )
 
 
+OF_CALL, TERMS = ("tool_name", "tool_input", "cwd", "project", "agent_id"), ("rules", "approvers", "revision")
+
+
 def digest(rules, approvers, revision, **fields):
     call = ToolCall(client="codex", session_id="s", **fields)
     return act_of(call, [*sorted(rules), *approvers, revision], is_shell=call.tool_name == "Bash")
@@ -443,10 +449,35 @@ def compared(one):
     return one | {"tool_input": {key: value for key, value in one["tool_input"].items() if key not in free}}
 
 
-@given(ACTS, ACTS, st.sets(st.sampled_from(["tool_name", "tool_input", "cwd", "rules", "approvers", "revision"])))
-def test_two_acts_have_one_digest_only_if_they_are_the_same(one, other, copied):
-    other = other | {key: one[key] for key in copied}
+@pytest.mark.parametrize("changed", [*OF_CALL, *TERMS])
+@given(one=ACTS, other=ACTS)
+def test_two_acts_have_one_digest_only_if_they_are_the_same(one, other, changed):
+    other = one | {changed: other[changed]}
     assert (digest(**one) == digest(**other)) == (compared(one) == compared(other))
+
+
+WHOSE = {"organisation": ["o", "p"], "user": ["ann", "bob"], "session_id": ["s", "t"]}
+PLACES = {name: st.sampled_from(values) for name, values in WHOSE.items()}
+PLACED = st.builds(lambda act, places: {key: act[key] for key in OF_CALL} | places, ACTS, st.fixed_dictionaries(PLACES))
+
+
+@pytest.mark.parametrize("changed", [*OF_CALL, *WHOSE])
+@given(one=PLACED, other=PLACED)
+async def test_an_approval_passes_its_own_act_once_and_no_other(database, redis, shipped, one, other, changed):
+    other, example = one | {changed: other[changed]}, uuid4().hex
+    approvals = Approvals(database, Changes(redis, database, "o"), redis)
+
+    async def tried(organisation, user, session_id, **fields):
+        call = ToolCall(client="codex", session_id=f"{session_id} {example}", **fields)
+        whose = Principal(organisation=organisation, user=user)
+        verdict, _ = await approvals.weigh(whose, call, Verdict(effect="ask", reason="no"), shipped)
+        return verdict.effect == "abstain" or verdict.reason
+
+    request = re.search("apr_[0-9a-f]+", await tried(**one))[0]
+    person = Principal(organisation=one["organisation"], user=one["user"])
+    await approvals.answer(person, request, approve=True, reason="")
+    is_same = compared(one) == compared(other)
+    assert [await tried(**act) is True for act in (other, one, one, other)] == [is_same, not is_same, False, False]
 
 
 @given(ACTS, st.data())

@@ -107,6 +107,18 @@ def _show(result: dict[str, Any], word: str, *, as_json: bool) -> None:
         print("The relay does not run; the next session or prompt starts it.")
     else:
         print(f"The relay (process {result['pid']}) {word} {result['requests']} requests, at {result['socket']}.")
+        if result.get("server") == "lost":
+            print(
+                f"! The server does not answer: the relay decides by the rules as of {result['rules_as_of'] or 'never'}."
+            )
+        if result.get("rules_changed"):
+            print(
+                "! Another program has changed the stored rules. They are not used until the server has sent them again."
+            )
+        if waiting := result.get("records_waiting"):
+            print(f"{waiting} decisions wait for the server.")
+        if lost := result.get("records_lost"):
+            print(f"! {lost} decisions could not be kept: the disk is full, or too many wait.")
         if stored(RELAY_PORT) and not result["port"]:
             print(
                 "! Another program has its port, so http hooks reach it instead: `baton hooks uninstall`, then install."

@@ -31,7 +31,7 @@ class Protocol(HttpToolsProtocol):
     most_connections = 10_000  # maximum number of open connections. A new one beyond it closes the longest idle one.
 
     _idle: ClassVar[dict["Protocol", None]] = {}  # connections without a request, the longest idle one first
-    _deadline: asyncio.TimerHandle
+    _deadline: asyncio.TimerHandle | None = None  # None while no request arrives: an idle connection costs nothing
     _begun: float | None = None  # start of the arriving request or connection. A timer each would cost more.
     _framing = 0  # bytes received outside content: the head, later the body's framing. Pieces are first counted whole.
     _in_body = False
@@ -45,8 +45,7 @@ class Protocol(HttpToolsProtocol):
         connection = transport.get_extra_info("socket")
         if is_for_people(connection):
             self._peer = self.loop.create_task(self.peers.verdict(connection))
-        self._begun = self.loop.time()
-        self._deadline = self.loop.call_at(self._begun + self.receive_s, self._check_deadline)
+        self._begin()
         self._idle[self] = None
         if len(self.connections) > self.most_connections:
             # File descriptors are finite. Refusing new connections instead would let idle ones block everybody.
@@ -56,7 +55,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the deadline."""
-        self._deadline.cancel()
+        if self._deadline is not None:
+            self._deadline.cancel()
         self._idle.pop(self, None)
         super().connection_lost(exc)
 
@@ -93,7 +93,12 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         if self._peer is not None:
             self.scope[PEER] = self._peer  # type: ignore[literal-required] # ours
+        self._begin()
+
+    def _begin(self) -> None:
         self._begun = self.loop.time()
+        if self._deadline is None:
+            self._deadline = self.loop.call_at(self._begun + self.receive_s, self._check_deadline)
 
     def on_headers_complete(self) -> None:
         """Start the answer. Raise BatonError, which stops the parser, if the head is too large or ambiguous."""
@@ -152,12 +157,11 @@ class Protocol(HttpToolsProtocol):
             self._idle[self] = None
 
     def _check_deadline(self) -> None:
-        now = self.loop.time()
-        due = (now if self._begun is None else self._begun) + self.receive_s
-        if due <= now:
+        self._deadline = None
+        if self._begun is not None and self._begun + self.receive_s <= self.loop.time():
             self.transport.close()
-        else:
-            self._deadline = self.loop.call_at(due, self._check_deadline)
+        elif self._begun is not None:
+            self._deadline = self.loop.call_at(self._begun + self.receive_s, self._check_deadline)
 
     def _too_large(self) -> BatonError:
         if self._in_body:
@@ -181,5 +185,6 @@ class Protocol(HttpToolsProtocol):
         head = b"\r\n".join(map(b": ".join, headers))
         self.transport.write(b"".join((STATUS_LINE[refusal.status], head, b"\r\n\r\n", refusal.body)))
         self.transport.write_eof()
-        self._deadline.cancel()
+        if self._deadline is not None:
+            self._deadline.cancel()
         self._deadline = self.loop.call_later(LINGER_S, self.transport.close)
