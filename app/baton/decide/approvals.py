@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from pydantic import Field as BodyField
 from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -31,6 +31,7 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import request_body
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.lib.text.masking import mask_json
 from baton.people import approvals as requests
@@ -373,9 +374,7 @@ class ApprovalsModel(BaseModel):
 class ApprovalAnswerBody(BaseModel):
     """A person's answer."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"answer": "allow", "reason": "the release of today"}]}
-    )
+    model_config = request_body({"answer": "allow", "reason": "the release of today"})
 
     answer: Literal["allow", "deny"]
     reason: str = BodyField("", max_length=1_000, description="Of a denial, the agent reads it.")

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import request_body
 from baton.kernel.http.paging import etag
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.freezes import Freezes
@@ -106,7 +107,7 @@ _EXAMPLE: Any = {
 class DeliveredDecision(_Delivered):
     """A decision made by a relay. The time is that of its `id`, a UUIDv7; the user is the caller."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = request_body(_EXAMPLE)
     id: UUID
 
 

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, Field
 
-from baton.kernel.http.fields import PROJECT, ApiModel, Moment
+from baton.kernel.http.fields import PROJECT, ApiModel, Moment, request_body
 from baton.rules.call.modes import Freeze, FreezeScope, Mode, ModeSetting, Scope
 
 Level = Literal["strict", "guidance"]
@@ -13,21 +13,16 @@ Level = Literal["strict", "guidance"]
 class ModeBody(BaseModel):
     """A mode to set at a scope."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=1_024,
-        json_schema_extra={
-            "examples": [
-                {
-                    "scope": "project",
-                    "id": "github.com/acme/shop",
-                    "enabled": True,
-                    "level": "strict",
-                    "reason": "release week",
-                    "expires_at": "2100-01-05T09:30:00Z",
-                }
-            ]
+    model_config = request_body(
+        {
+            "scope": "project",
+            "id": "github.com/acme/shop",
+            "enabled": True,
+            "level": "strict",
+            "reason": "release week",
+            "expires_at": "2100-01-05T09:30:00Z",
         },
+        longest=1_024,
     )
 
     scope: Scope
@@ -57,14 +52,8 @@ ShownMode = Annotated[Mode, ApiModel(chain=list[ShownSetting])]
 class FreezeBody(BaseModel):
     """A scope to freeze."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=1_024,
-        json_schema_extra={
-            "examples": [
-                {"scope": "project", "id": "github.com/acme/shop", "reason": "incident 4711", "read_only": True}
-            ]
-        },
+    model_config = request_body(
+        {"scope": "project", "id": "github.com/acme/shop", "reason": "incident 4711", "read_only": True}, longest=1_024
     )
 
     scope: FreezeScope

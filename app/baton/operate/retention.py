@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, Table, delete, select, tuple_, update
 
 from baton.delegate.core.retention import purge_jobs
@@ -21,7 +21,7 @@ from baton.kernel.changes import write
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.audit_store import AUDIT
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Shown
+from baton.kernel.http.fields import Shown, request_body
 from baton.kernel.http.paging import IfMatch, check_if_match, etag
 from baton.machines.installed_hooks import HOOKS_INSTALLED
 from baton.machines.session_projects import CLIENTS_SEEN
@@ -233,19 +233,14 @@ RetentionOf = Annotated[Retention, Depends(of(Retention))]
 class RetentionBody(BaseModel):
     """Retention of rows, in days, and the reason; audit entries are kept for at least a year."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "decisions_days": 90,
-                    "reports_days": 365,
-                    "jobs_days": 30,
-                    "audit_days": 730,
-                    "reason": "agreed with the works council",
-                }
-            ]
-        },
+    model_config = request_body(
+        {
+            "decisions_days": 90,
+            "reports_days": 365,
+            "jobs_days": 30,
+            "audit_days": 730,
+            "reason": "agreed with the works council",
+        }
     )
 
     decisions_days: int = Field(ge=1, le=LONGEST_DAYS)

@@ -3,9 +3,9 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from baton.kernel.http.fields import PROJECT, Shown
+from baton.kernel.http.fields import PROJECT, Shown, request_body
 from baton.kernel.http.paging import IfMatch, etag
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.directory import Alias, Project, Team
@@ -20,9 +20,7 @@ router = APIRouter(tags=["users"])
 class TeamBody(BaseModel):
     """A new team."""
 
-    model_config = ConfigDict(
-        extra="forbid", str_max_length=1_000, json_schema_extra={"examples": [{"reason": "a new team"}]}
-    )
+    model_config = request_body({"reason": "a new team"}, longest=1_000)
 
     reason: str = ""
 
@@ -30,11 +28,7 @@ class TeamBody(BaseModel):
 class TeamSettingsBody(BaseModel):
     """A team's settings."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=1_000,
-        json_schema_extra={"examples": [{"keep_prompts": True, "reason": "agreed with the works council"}]},
-    )
+    model_config = request_body({"keep_prompts": True, "reason": "agreed with the works council"}, longest=1_000)
 
     keep_prompts: bool = Field(description="Store the team's prompts with the decisions, secrets masked.")
     reason: str = ""
@@ -49,12 +43,8 @@ class TeamsModel(BaseModel):
 class ProjectBody(BaseModel):
     """A project and its responsible team."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=1_000,
-        json_schema_extra={
-            "examples": [{"name": "github.com/acme/shop", "team": "shop", "reason": "moved from GitLab"}]
-        },
+    model_config = request_body(
+        {"name": "github.com/acme/shop", "team": "shop", "reason": "moved from GitLab"}, longest=1_000
     )
 
     name: Annotated[str, PROJECT] = Field(min_length=1)
@@ -65,12 +55,8 @@ class ProjectBody(BaseModel):
 class AliasBody(BaseModel):
     """An alias of a project."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=1_000,
-        json_schema_extra={
-            "examples": [{"name": "mirror.acme.example/shop", "project": "github.com/acme/shop", "reason": "a mirror"}]
-        },
+    model_config = request_body(
+        {"name": "mirror.acme.example/shop", "project": "github.com/acme/shop", "reason": "a mirror"}, longest=1_000
     )
 
     name: str = Field(min_length=1)

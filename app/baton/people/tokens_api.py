@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Moment
+from baton.kernel.http.fields import Moment, request_body
 from baton.kernel.http.paging import Cursor, Limit, after, page
 from baton.people.callers import CallerOf
 from baton.people.directory import Token
@@ -23,20 +23,15 @@ Text = Annotated[str, Query(max_length=1_000)]
 class TokenBody(BaseModel):
     """A token to create."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=200,
-        json_schema_extra={
-            "examples": [
-                {
-                    "user": "ada",
-                    "role": "developer",
-                    "team": "shop",
-                    "expires_at": "2100-01-05T09:30:00Z",
-                    "reason": "a new laptop",
-                }
-            ]
+    model_config = request_body(
+        {
+            "user": "ada",
+            "role": "developer",
+            "team": "shop",
+            "expires_at": "2100-01-05T09:30:00Z",
+            "reason": "a new laptop",
         },
+        longest=200,
     )
 
     user: str = Field(min_length=1, description="Its user, added to the directory if unknown.")
@@ -72,7 +67,7 @@ class TokenModel(BaseModel):
 class HookTokenBody(BaseModel):
     """A token for the hooks of one of your machines."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"machine": "ada-laptop"}]})
+    model_config = request_body({"machine": "ada-laptop"})
 
     machine: str = Field(min_length=1, max_length=200, description="The machine's name, to distinguish your tokens.")
 

@@ -3,10 +3,10 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import ApiModel
+from baton.kernel.http.fields import ApiModel, request_body
 from baton.kernel.http.paging import Cursor, IfMatch, Limit, Text, after, etag, page
 from baton.people.callers import CallerOf
 from baton.people.directory import User
@@ -25,11 +25,7 @@ ShownUser = Annotated[User, ApiModel(blank=("account",))]
 class UserBody(BaseModel):
     """Changes to a user."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=1_000,
-        json_schema_extra={"examples": [{"team": "shop", "reason": "joined the team"}]},
-    )
+    model_config = request_body({"team": "shop", "reason": "joined the team"}, longest=1_000)
 
     team: str = Field(
         "", max_length=200, description="Their team, one of `GET /teams`. Default: unchanged, or the server's default."

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from baton.kernel.base.errors import NotFound
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT, ApiModel
+from baton.kernel.http.fields import PROJECT, ApiModel, request_body
 from baton.kernel.http.paging import check_if_match, etag
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
@@ -181,12 +181,7 @@ def _checked_model(model: str) -> str:
 class AgentOverrideBody(BaseModel):
     """The keys of a row overridden by a layer. Others are unchanged. A new row needs a description."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"model": "haiku"}, {"model": "sonnet", "description": "Reviews Terraform plans."}]
-        },
-    )
+    model_config = request_body({"model": "haiku"}, {"model": "sonnet", "description": "Reviews Terraform plans."})
 
     model: Annotated[Text, AfterValidator(_checked_model)] | None = Field(
         None,

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Shown
+from baton.kernel.http.fields import Shown, request_body
 from baton.kernel.http.paging import IfMatch, etag
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
@@ -63,11 +63,8 @@ KNOWN = Depends(check_layer)
 class LayerBody(BaseModel):
     """A layer's files by path, and the reason of the upload."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"}, "reason": "a hung test runner"}]
-        },
+    model_config = request_body(
+        {"files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"}, "reason": "a hung test runner"}
     )
 
     files: dict[FilePath, str] = Field(max_length=500)
@@ -77,12 +74,7 @@ class LayerBody(BaseModel):
 class ValidateBody(BaseModel):
     """A layer to check."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"tier": "organisation", "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"}}]
-        },
-    )
+    model_config = request_body({"tier": "organisation", "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"}})
 
     tier: Tier = "organisation"
     name: str = Field("", max_length=500)

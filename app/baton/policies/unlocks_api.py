@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import ApiModel
+from baton.kernel.http.fields import ApiModel, request_body
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require
@@ -21,18 +21,13 @@ UnlocksOf = Annotated[Unlocks, Depends(of(Unlocks))]
 class UnlockBody(BaseModel):
     """A rule or pattern to unlock, without `team` and `user` for everybody."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "rule": "guardrails/force-push",
-                    "team": "payments",
-                    "reason": "the history of the archive is rewritten",
-                    "until": "2030-01-02T18:00:00Z",
-                }
-            ]
-        },
+    model_config = request_body(
+        {
+            "rule": "guardrails/force-push",
+            "team": "payments",
+            "reason": "the history of the archive is rewritten",
+            "until": "2030-01-02T18:00:00Z",
+        }
     )
 
     rule: str = Field(min_length=1, max_length=200, description="A rule's id, or a glob: `guardrails/force-*`.")

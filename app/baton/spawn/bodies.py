@@ -8,7 +8,7 @@ from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
 from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.arguments import JobArgumentsBody, MaybeModel, arguments_of
-from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, ApiModel, MaybeText, Text
+from baton.kernel.http.fields import BLANK_FOR_NULL, PROJECT, ApiModel, MaybeText, Text, request_body
 from baton.rules.agents.judge import Spawn
 from baton.rules.agents.plan import Acp, Delegation, Plan
 from baton.shared.caller import Caller
@@ -62,13 +62,8 @@ class SpawnFields(JobArgumentsBody):
 class SpawnBody(SpawnFields):
     """An agent to start."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"agent_type": "explore", "prompt": "Find every caller of `parse`", "roster": "stravinsky"} | PURPOSE
-            ]
-        },
+    model_config = request_body(
+        {"agent_type": "explore", "prompt": "Find every caller of `parse`", "roster": "stravinsky"} | PURPOSE
     )
 
     agent_type: Name = Field(min_length=1)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from baton.context.codemap.service import CodeMaps
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT
+from baton.kernel.http.fields import PROJECT, request_body
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 from baton.shared import code_map
@@ -56,22 +56,17 @@ class OutlineBody(BaseModel):
 class OutlinesBody(BaseModel):
     """Outlines of new or changed files."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
+    model_config = request_body(
+        {
+            "outlines": [
                 {
-                    "outlines": [
-                        {
-                            "path": "src/cart.py",
-                            "language": "python",
-                            "symbols": [{"name": "Cart", "kind": "class", "line": 3}],
-                            "mentions": ["Tax"],
-                        }
-                    ]
+                    "path": "src/cart.py",
+                    "language": "python",
+                    "symbols": [{"name": "Cart", "kind": "class", "line": 3}],
+                    "mentions": ["Tax"],
                 }
             ]
-        },
+        }
     )
 
     outlines: list[OutlineBody] = Field(min_length=1, max_length=code_map.MOST_AT_ONCE)
@@ -80,9 +75,7 @@ class OutlinesBody(BaseModel):
 class ManifestBody(BaseModel):
     """All files of the project: the digest of each one's outline by its path."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"files": {"src/cart.py": "4f1d9c0a83b2417790c1d2e3"}}]}
-    )
+    model_config = request_body({"files": {"src/cart.py": "4f1d9c0a83b2417790c1d2e3"}})
 
     files: dict[Path, Annotated[str, Field(min_length=1, max_length=64)]] = Field(max_length=code_map.MOST_FILES)
 

@@ -9,6 +9,7 @@ from baton.context.compliance.evaluator import MOST_PATTERNS
 from baton.context.compliance.service import Compliance, PatternViolation
 from baton.context.patterns.pattern import LONGEST_MESSAGE
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import request_body
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
@@ -30,22 +31,17 @@ class ViolationBody(BaseModel):
 class ComplianceResultBody(BaseModel):
     """The result of an evaluation requested by the topic `compliance-evaluate`."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
+    model_config = request_body(
+        {
+            "correlation_id": "019b8d5e-3f00-7000-8000-000000000001",
+            "violations": [
                 {
-                    "correlation_id": "019b8d5e-3f00-7000-8000-000000000001",
-                    "violations": [
-                        {
-                            "pattern_id": "019b8d5e-3f00-7000-8000-000000000002",
-                            "violated": True,
-                            "message": "`get` has no timeout",
-                        }
-                    ],
+                    "pattern_id": "019b8d5e-3f00-7000-8000-000000000002",
+                    "violated": True,
+                    "message": "`get` has no timeout",
                 }
-            ]
-        },
+            ],
+        }
     )
 
     correlation_id: str = Field(min_length=1, max_length=100)

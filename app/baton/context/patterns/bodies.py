@@ -17,7 +17,7 @@ from baton.context.patterns.pattern import (
     Pattern,
 )
 from baton.context.patterns.service import Match
-from baton.kernel.http.fields import PROJECT, ApiModel
+from baton.kernel.http.fields import PROJECT, ApiModel, request_body
 from baton.kernel.http.paging import PageQuery, Text
 
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -44,19 +44,14 @@ class CheckBody(BaseModel):
 class NewPatternBody(BaseModel):
     """A proposal."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "signature": "Give every HTTP call a timeout",
-                    "text": "Calls of `requests` without `timeout` hang for ever when the other side does.",
-                    "language": "python",
-                    "confidence": 0.9,
-                    "check": {"when": r"requests\.(get|post)\(", "wanted": "timeout="},
-                }
-            ]
-        },
+    model_config = request_body(
+        {
+            "signature": "Give every HTTP call a timeout",
+            "text": "Calls of `requests` without `timeout` hang for ever when the other side does.",
+            "language": "python",
+            "confidence": 0.9,
+            "check": {"when": "requests\\.(get|post)\\(", "wanted": "timeout="},
+        }
     )
 
     signature: str = Field(min_length=1, max_length=LONGEST_SIGNATURE)
@@ -86,9 +81,7 @@ class NewPatternBody(BaseModel):
 class ApproveBody(BaseModel):
     """An approval."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"confidence": 0.9, "reason": "agreed in the retrospective"}]}
-    )
+    model_config = request_body({"confidence": 0.9, "reason": "agreed in the retrospective"})
 
     confidence: Confidence | None = None
     """The new confidence; by default the stated one stays."""
@@ -98,7 +91,7 @@ class ApproveBody(BaseModel):
 class RetireBody(BaseModel):
     """A retirement."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "the library is gone"}]})
+    model_config = request_body({"reason": "the library is gone"})
 
     reason: _Reason = ""
 
@@ -106,10 +99,7 @@ class RetireBody(BaseModel):
 class MergeBody(BaseModel):
     """The target of a merge."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"into": "019b8d5e-3f00-7000-8000-000000000001", "reason": "says the same"}]},
-    )
+    model_config = request_body({"into": "019b8d5e-3f00-7000-8000-000000000001", "reason": "says the same"})
 
     into: str = Field(min_length=1, max_length=100)
     reason: _Reason = ""

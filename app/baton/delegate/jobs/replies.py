@@ -28,6 +28,7 @@ from baton.delegate.jobs.submit_api import DelegatedModel
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid
 from baton.kernel.base.sql import Database
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import request_body
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 from baton.rules.call.call import Principal
@@ -111,16 +112,8 @@ class CommentBody(BaseModel):
 class ReplyBody(JobLimitsBody):
     """A message to the agent, comments, or both. Other options are the thread's."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "message": "Add a test for it",
-                    "comments": [{"file": "cart.py", "line": 12, "text": "what if it is empty?"}],
-                }
-            ]
-        },
+    model_config = request_body(
+        {"message": "Add a test for it", "comments": [{"file": "cart.py", "line": 12, "text": "what if it is empty?"}]}
     )
 
     message: str = Field("", max_length=LONGEST_PROMPT, description="Message to the agent.")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 from fastapi import APIRouter, Header
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.delegate.core.job import JobSpec
 from baton.delegate.core.protocol import acknowledgement
@@ -12,7 +12,7 @@ from baton.delegate.jobs.api import JobsOf
 from baton.delegate.jobs.arguments import ARGUMENTS, JobArgumentsBody, arguments_of
 from baton.delegate.jobs.bodies import JobModel
 from baton.delegate.jobs.new_job import LONGEST_KEY, LONGEST_PROMPT, LONGEST_TEXT, MOST_ATTEMPTS, MOST_DEPENDENCIES
-from baton.kernel.http.fields import MaybeText
+from baton.kernel.http.fields import MaybeText, request_body
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
@@ -30,19 +30,14 @@ IdempotencyKey = Annotated[
 class DelegateBody(JobArgumentsBody):
     """The task. Default session: its own. Default workspace: the runner's first one."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "user_prompt": "Find every caller of `parse` and list the files",
-                    "provider": "claude_code",
-                    "description": "callers of parse",
-                    "session_id": "5b1f0c9e",
-                    "timeout_s": 300,
-                }
-            ]
-        },
+    model_config = request_body(
+        {
+            "user_prompt": "Find every caller of `parse` and list the files",
+            "provider": "claude_code",
+            "description": "callers of parse",
+            "session_id": "5b1f0c9e",
+            "timeout_s": 300,
+        }
     )
 
     user_prompt: str = Field(

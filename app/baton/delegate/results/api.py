@@ -10,7 +10,7 @@ from baton.delegate.jobs.bodies import JobSummary
 from baton.delegate.results.diff_pages import LONGEST_PAGE, DiffPage, DiffPages
 from baton.delegate.results.service import JobResults, ResultAction, ResultOutcome
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import ApiModel
+from baton.kernel.http.fields import ApiModel, request_body
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
@@ -28,7 +28,7 @@ Branch = Annotated[str, Field(max_length=LONGEST_BRANCH, pattern=r"^[^-\s][^\s~^
 class ResultBody(BaseModel):
     """The timeout of an action."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"wait_s": 5}]})
+    model_config = request_body({"wait_s": 5})
 
     wait_s: float = Field(
         LONGEST_WAIT_S, ge=0, le=LONGEST_WAIT_S, description="How long to wait for the runner, in seconds."
@@ -38,7 +38,7 @@ class ResultBody(BaseModel):
 class BranchBody(ResultBody):
     """The branch to create."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"branch": "cart"}]})
+    model_config = request_body({"branch": "cart"})
 
     branch: Branch = Field(description="The new branch.")
 
@@ -46,9 +46,7 @@ class BranchBody(ResultBody):
 class PullRequestBody(ResultBody):
     """The optional fields of the pull request."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"branch": "cart", "title": "Add a cart", "draft": True}]}
-    )
+    model_config = request_body({"branch": "cart", "title": "Add a cart", "draft": True})
 
     branch: Branch | None = Field(None, description="The new branch; `baton/` and the job's id if absent.")
     title: str = Field("", max_length=LONGEST_TITLE, description="The job's title if absent.")
@@ -98,12 +96,7 @@ class DiffPageBody(BaseModel):
 class OutcomeBody(BaseModel):
     """The outcome of an action, reported by its runner."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"state": "refused", "code": "conflict", "reasons": ["a.txt: patch does not apply"]}]
-        },
-    )
+    model_config = request_body({"state": "refused", "code": "conflict", "reasons": ["a.txt: patch does not apply"]})
 
     state: Literal["done", "refused", "failed"]
     code: str = Field("", max_length=100)

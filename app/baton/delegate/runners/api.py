@@ -16,7 +16,7 @@ from baton.delegate.runners.progress import Finish, JobProgress, ProgressReceipt
 from baton.delegate.runners.service import LeaseClaim, Poll, Runners
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import Lifecycle, of
-from baton.kernel.http.fields import ApiModel, Shown
+from baton.kernel.http.fields import ApiModel, Shown, request_body
 from baton.people.callers import ArrivedAt, CallerOf
 
 router = APIRouter(tags=["runners"])
@@ -52,21 +52,16 @@ class LeaseClaimBody(BaseModel):
 class PollBody(BaseModel):
     """A runner's report. `boot_id` changes at each start; `slots` are free."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "boot_id": "019b8d5e-3f00-7000-8000-000000000002",
-                    "name": "ada's laptop",
-                    "version": "0.2.0",
-                    "slots": 2,
-                    "wait_s": 0,
-                    "providers": ["claude_code"],
-                    "workspaces": ["shop"],
-                }
-            ]
-        },
+    model_config = request_body(
+        {
+            "boot_id": "019b8d5e-3f00-7000-8000-000000000002",
+            "name": "ada's laptop",
+            "version": "0.2.0",
+            "slots": 2,
+            "wait_s": 0,
+            "providers": ["claude_code"],
+            "workspaces": ["shop"],
+        }
     )
 
     boot_id: str = Field(min_length=1, max_length=200)
@@ -123,28 +118,23 @@ class FinishBody(BaseModel):
 class EventsBody(BaseModel):
     """Events, and with the last ones the end of the attempt."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
+    model_config = request_body(
+        {
+            "attempt": 1,
+            "token": "8d3f0c5e",
+            "events": [
                 {
-                    "attempt": 1,
-                    "token": "8d3f0c5e",
-                    "events": [
-                        {
-                            "seq": 1,
-                            "type": "session.update",
-                            "body": {
-                                "update": {
-                                    "sessionUpdate": "agent_message_chunk",
-                                    "content": {"type": "text", "text": "3 files call `parse`"},
-                                }
-                            },
+                    "seq": 1,
+                    "type": "session.update",
+                    "body": {
+                        "update": {
+                            "sessionUpdate": "agent_message_chunk",
+                            "content": {"type": "text", "text": "3 files call `parse`"},
                         }
-                    ],
+                    },
                 }
-            ]
-        },
+            ],
+        }
     )
 
     attempt: int = Field(ge=0, le=2**31 - 1)
@@ -172,22 +162,17 @@ class PermissionRequestBody(BaseModel):
 class JobPermissionBody(BaseModel):
     """A permission request of an agent, with the token of the lease."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "attempt": 1,
-                    "token": "8d3f0c5e",
-                    "request": {
-                        "tool_name": "Bash",
-                        "tool_input": {"command": "rm -r build"},
-                        "title": "rm -r build",
-                        "kind": "execute",
-                    },
-                }
-            ]
-        },
+    model_config = request_body(
+        {
+            "attempt": 1,
+            "token": "8d3f0c5e",
+            "request": {
+                "tool_name": "Bash",
+                "tool_input": {"command": "rm -r build"},
+                "title": "rm -r build",
+                "kind": "execute",
+            },
+        }
     )
 
     attempt: int = Field(ge=0, le=2**31 - 1)

@@ -4,12 +4,13 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.events.sinks.runner import SinkCounts
 from baton.events.sinks.webhook import Format
 from baton.events.webhooks.service import RegisteredWebhook, Webhooks
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import request_body
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 
@@ -20,14 +21,8 @@ WebhooksOf = Annotated[Webhooks, Depends(of(Webhooks))]
 class WebhookBody(BaseModel):
     """A webhook to register."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=1_000,
-        json_schema_extra={
-            "examples": [
-                {"url": "https://8.8.8.8/baton", "topics": ["decisions", "jobs"], "reason": "the on-call board"}
-            ]
-        },
+    model_config = request_body(
+        {"url": "https://8.8.8.8/baton", "topics": ["decisions", "jobs"], "reason": "the on-call board"}, longest=1_000
     )
 
     url: str = Field(min_length=1, description="Destination of the events; it must be a public address.")

@@ -68,6 +68,14 @@ def kind(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
+def request_body(*examples: dict[str, Any], longest: int | None = None) -> ConfigDict:
+    """Return the configuration of a body: other fields are refused, and so are strings of more than `longest` characters.
+
+    The examples are shown in OpenAPI.
+    """
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": list(examples)}, str_max_length=longest)
+
+
 # Fields shared by several endpoints.
 
 BLANK_FOR_NULL = AfterValidator(lambda value: value or "")  # agents' tools send null for omitted arguments

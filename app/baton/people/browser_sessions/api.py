@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from baton.kernel.base.errors import Conflict
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import set_cookie
+from baton.kernel.http.fields import request_body, set_cookie
 from baton.people.browser_sessions.service import LASTS, BrowserSessions
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, SIGN_IN
@@ -25,7 +25,7 @@ SIGN_IN_CALL = "/session"  # its endpoint: the only change without a token
 class SignInBody(BaseModel):
     """One of the two ways to sign a browser in."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=500, json_schema_extra={"examples": [{"code": "0f" * 32}]})
+    model_config = request_body({"code": "0f" * 32}, longest=500)
 
     code: str = Field("", description="The one-time code of a link.")
     token: str = Field("", description="A token of a person.")

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Kind, name, set_cookie
+from baton.kernel.http.fields import Kind, name, request_body, set_cookie
 from baton.people.browser_sessions.api import host_of, is_secure
 from baton.people.browser_sessions.service import LASTS
 from baton.people.oidc import attempt as attempts
@@ -43,11 +43,7 @@ class SignInProvidersModel(BaseModel):
 class SignInAttemptBody(BaseModel):
     """The return path of a sign-in."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=attempts.LONGEST_PATH,
-        json_schema_extra={"examples": [{"return_to": "/ui/decisions"}]},
-    )
+    model_config = request_body({"return_to": "/ui/decisions"}, longest=attempts.LONGEST_PATH)
 
     return_to: str = Field(attempts.HOME, description="The page of the console to return to: a path below `/ui/`.")
 
@@ -61,11 +57,7 @@ class SignInAttemptModel(BaseModel):
 class ProviderAnswerBody(BaseModel):
     """The provider's answer, as received in the address."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        str_max_length=4_096,
-        json_schema_extra={"examples": [{"state": "0f" * 16, "code": "SplxlOBeZQQYbYS6WxSbIA"}]},
-    )
+    model_config = request_body({"state": "0f" * 16, "code": "SplxlOBeZQQYbYS6WxSbIA"}, longest=4_096)
 
     state: str = Field(description="The attempt's state.")
     code: str = Field("", description="The provider's authorization code.")

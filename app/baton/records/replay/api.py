@@ -7,12 +7,12 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.base.clock import start_of
 from baton.kernel.base.errors import BatonError, Invalid, NotFound
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import PROJECT, ApiModel, Moment, Shown
+from baton.kernel.http.fields import PROJECT, ApiModel, Moment, Shown, request_body
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.people.users import require
@@ -38,17 +38,12 @@ RuleHitsOf = Annotated[RuleHits, Depends(of(RuleHits))]
 class ReplayBody(BaseModel):
     """The calls, and the policies to compare: files for a layer, its stored version, or a once active revision."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "since": "2026-01-05T09:30:00Z",
-                    "tier": "organisation",
-                    "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"},
-                }
-            ]
-        },
+    model_config = request_body(
+        {
+            "since": "2026-01-05T09:30:00Z",
+            "tier": "organisation",
+            "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"},
+        }
     )
 
     since: Moment | None = Field(None, description="From when; seven days ago without it.")
@@ -74,7 +69,7 @@ class ShapedPack(PackReport, frozen=True, kw_only=True):
 class PackBody(BaseModel):
     """How a pack is switched in a layer, and why."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"state": "shadow"}]})
+    model_config = request_body({"state": "shadow"})
 
     state: Switch
     reason: str = Field("", max_length=1_000)

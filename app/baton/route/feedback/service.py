@@ -5,11 +5,12 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import request_body
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
@@ -104,7 +105,7 @@ RouteId = Annotated[str, Path(min_length=1, max_length=100)]
 class RouteFeedbackBody(BaseModel):
     """The right agent, or "" or null for none of them."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"agent": "test-fixer"}]})
+    model_config = request_body({"agent": "test-fixer"})
 
     agent: str | None = Field(max_length=200)
 

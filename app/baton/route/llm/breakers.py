@@ -14,13 +14,14 @@ from typing import Annotated, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.base.errors import NotFound
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import write
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
+from baton.kernel.http.fields import request_body
 from baton.kernel.redis.client import Redis
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
@@ -229,9 +230,7 @@ class BreakersModel(BaseModel):
 class BreakerBody(BaseModel):
     """Why, for the audit log."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"reason": "the model is down for maintenance"}]}
-    )
+    model_config = request_body({"reason": "the model is down for maintenance"})
 
     reason: str = Field("", max_length=1_000)
 

@@ -3,10 +3,10 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import ApiModel, Shown
+from baton.kernel.http.fields import ApiModel, Shown, request_body
 from baton.lib.router.local_answers import AnswerQuality, Classification
 from baton.people.callers import CallerOf
 from baton.route.pipeline.models import Models
@@ -20,10 +20,7 @@ _ANSWER = "def test_parse_reads_a_number():\n    assert parse('1') == 1\n    ass
 class ClassifyBody(BaseModel):
     """A prompt."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"prompt": "Write a docstring for: def parse(text): return int(text)"}]},
-    )
+    model_config = request_body({"prompt": "Write a docstring for: def parse(text): return int(text)"})
 
     prompt: str = Field(max_length=1_000_000)
 
@@ -31,7 +28,7 @@ class ClassifyBody(BaseModel):
 class QualityBody(BaseModel):
     """A local model's answer to a prompt of this intent."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"intent": "test", "answer": _ANSWER}]})
+    model_config = request_body({"intent": "test", "answer": _ANSWER})
 
     intent: Literal["document", "test", "research"]
     answer: str = Field(max_length=1_000_000)

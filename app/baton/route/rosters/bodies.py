@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from baton.kernel.http.fields import ApiModel
+from baton.kernel.http.fields import ApiModel, request_body
 from baton.lib.router.agents import Agent
 from baton.route.rosters.agents import LONGEST_NAME, MOST_AGENTS
 from baton.route.rosters.catalogue import RoutingRoster
@@ -36,25 +36,20 @@ class AgentBody(BaseModel):
 class RosterBody(BaseModel):
     """A roster: its agents, or the texts of agents' files by path as they are."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
+    model_config = request_body(
+        {
+            "description": "the agents of the shop",
+            "agents": [
                 {
-                    "description": "the agents of the shop",
-                    "agents": [
-                        {
-                            "name": "test-fixer",
-                            "description": "Finds out why a test fails, and repairs it",
-                            "triggers": ["failing test", "/flaky/"],
-                            "capabilities": ["debugging"],
-                            "examples": ["The login test fails since yesterday"],
-                        }
-                    ],
-                    "reason": "first version",
+                    "name": "test-fixer",
+                    "description": "Finds out why a test fails, and repairs it",
+                    "triggers": ["failing test", "/flaky/"],
+                    "capabilities": ["debugging"],
+                    "examples": ["The login test fails since yesterday"],
                 }
-            ]
-        },
+            ],
+            "reason": "first version",
+        }
     )
 
     description: str = Field("", max_length=4_000)

@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import ApiModel, Shown
+from baton.kernel.http.fields import ApiModel, Shown, request_body
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE, WORK
@@ -20,12 +20,7 @@ ExceptionsOf = Annotated[Exceptions, Depends(of(Exceptions))]
 class ExceptionBody(BaseModel):
     """A stopped call, and the reason why it is needed."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"decision_id": "019b8d5e-3f00-7000-8000-000000000001", "reason": "a hung test runner"}]
-        },
-    )
+    model_config = request_body({"decision_id": "019b8d5e-3f00-7000-8000-000000000001", "reason": "a hung test runner"})
 
     decision_id: str = Field(min_length=1, max_length=200)
     reason: str = Field(min_length=1, max_length=1_000)
@@ -34,11 +29,8 @@ class ExceptionBody(BaseModel):
 class GrantBody(BaseModel):
     """How far and how long a request is granted."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"scope": "session", "until": "2030-01-02T18:00:00Z", "reason": "the archive is rewritten"}]
-        },
+    model_config = request_body(
+        {"scope": "session", "until": "2030-01-02T18:00:00Z", "reason": "the archive is rewritten"}
     )
 
     scope: Scope = Field(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from baton.kernel.http.fields import PROJECT, ApiModel, Moment, Shown, Text
+from baton.kernel.http.fields import PROJECT, ApiModel, Moment, Shown, Text, request_body
 from baton.kernel.http.paging import PageQuery
 from baton.rules.agents.task_graph import Barrier, Level, OnWindowClose, State, Task, WaveReport, state_of, totals
 from baton.spawn.bodies import PURPOSE, GraphId, LongText, Name, Prompt, ShownStart, SpawnFields
@@ -42,7 +42,7 @@ class TaskBody(BaseModel):
 class GraphBody(BaseModel):
     """A graph to make."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_GRAPH]})
+    model_config = request_body(_GRAPH)
 
     session_id: Text = Field(min_length=1)
     tasks: dict[TaskName, TaskBody] = Field(min_length=1, max_length=MOST_TASKS)
@@ -170,7 +170,7 @@ class GraphPage(BaseModel):
 class TaskSpawnBody(SpawnFields):
     """A task to start; fields given by its graph are optional."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [PURPOSE | {"task": "task_a"}]})
+    model_config = request_body(PURPOSE | {"task": "task_a"})
 
     task: TaskName
     graph_id: GraphId = Field("", description="As in the path; accepted so that a body of `/spawn` fits.")
@@ -179,9 +179,7 @@ class TaskSpawnBody(SpawnFields):
 class BatchBody(SpawnFields):
     """Tasks to start simultaneously. The fields besides `tasks` apply to all of them."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [PURPOSE | {"tasks": {"task_a": {}, "task_b": {}}}]}
-    )
+    model_config = request_body(PURPOSE | {"tasks": {"task_a": {}, "task_b": {}}})
 
     tasks: dict[TaskName, SpawnFields] | None = Field(
         None, min_length=1, max_length=MOST_TASKS, description="Default: all tasks ready to start."

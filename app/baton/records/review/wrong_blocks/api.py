@@ -3,10 +3,10 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Shown
+from baton.kernel.http.fields import Shown, request_body
 from baton.kernel.http.paging import IfMatch, PageQuery, Text, after, etag, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
@@ -20,13 +20,8 @@ State = Literal["open", "accepted", "declined"]
 class ReportBody(BaseModel):
     """A wrong decision, and the reason."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"decision_id": "019b8d5e-3f00-7000-8000-000000000001", "comment": "the folder is a scratch folder"}
-            ]
-        },
+    model_config = request_body(
+        {"decision_id": "019b8d5e-3f00-7000-8000-000000000001", "comment": "the folder is a scratch folder"}
     )
 
     decision_id: str = Field(max_length=200)
@@ -36,12 +31,7 @@ class ReportBody(BaseModel):
 class AnswerBody(BaseModel):
     """A lead's answer to a report."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"state": "accepted", "answer": "the rule allows scratch folders from now on"}]
-        },
-    )
+    model_config = request_body({"state": "accepted", "answer": "the rule allows scratch folders from now on"})
 
     state: State
     answer: str = Field("", max_length=4_000)
