@@ -73,7 +73,7 @@ async def test_shares_and_accuracy_are_those_of_a_hand_counted_store(database):
     quality = RouteQuality(database)
     for principal, filters, expected in CASES:
         found = await quality.summarize(principal, **PERIOD, **filters)
-        shown = {f"{one.at:%m-%d}": tuple(getattr(one, name) for name in FIELDS) for one in found.days}
+        shown = {f"{one.at:%m-%d}": tuple(getattr(one, name) for name in FIELDS) for one in found.items}
         assert shown == expected, (principal.role, filters)
     whole = (await quality.summarize(ADMIN, **PERIOD)).total
     assert (whole.prompts, whole.judged, whole.accuracy) == (5, 5, 0.4)
@@ -82,7 +82,7 @@ async def test_shares_and_accuracy_are_those_of_a_hand_counted_store(database):
 
 async def test_an_empty_store_has_an_empty_total(database):
     found = await RouteQuality(database).summarize(ADMIN)
-    assert (found.total.prompts, found.total.accuracy, found.days) == (0, 0.0, [])
+    assert (found.total.prompts, found.total.accuracy, found.items) == (0, 0.0, [])
 
 
 async def test_a_period_and_a_role_are_checked(no_database):

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel
 
 from baton.kernel.base.clock import bucket_name, start_of_bucket
 from baton.kernel.base.errors import Invalid
@@ -119,8 +118,12 @@ class BucketLatency(Latency, frozen=True, kw_only=True):
 
 
 class LatencyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A period: each event as a whole, each of its buckets, and the hook calls without a decision."""
+    """How long decisions took: `events` in the whole period, `items` by hour or day, oldest first.
 
+    `failures` are the hook calls without a decision.
+    """
+
+    by: LatencyBucket
     since: datetime
     until: datetime
     events: list[Latency]
@@ -177,7 +180,7 @@ class Latencies:
         events = [
             Latency(**_summed(event, list(of_it))) for event, of_it in groupby(by_event, key=lambda one: one.event)
         ]
-        return LatencyReport(since=start, until=end, events=events, items=items, failures=failures)
+        return LatencyReport(by=by, since=start, until=end, events=events, items=items, failures=failures)
 
 
 def _summed(event: str, counts: list[LatencyCount]) -> dict[str, Any]:
@@ -231,21 +234,10 @@ class LatencyQuery(PeriodQuery):
     team: Text = ""
 
 
-class LatencyReportModel(BaseModel):
-    """How long decisions took: `events` in the whole period, `items` by hour or day, oldest first."""
-
-    by: LatencyBucket
-    since: datetime
-    until: datetime
-    events: list[Shown[Latency]]
-    items: list[Shown[BucketLatency]]
-    failures: list[Shown[HookFailureCount]]
-
-
-@router.get("/analytics/latency", dependencies=[EXPENSIVE], response_model=LatencyReportModel, responses=JSON_OR_CSV)
+@router.get("/analytics/latency", dependencies=[EXPENSIVE], response_model=Shown[LatencyReport], responses=JSON_OR_CSV)
 async def get_latency(
     caller: CallerOf, latencies: LatenciesOf, query: Annotated[LatencyQuery, Query()], as_table: AsTable
-) -> LatencyReportModel | Response:
+) -> LatencyReport | Response:
     """Sum up how long decisions took, and how many lacked something or failed. `Accept: text/csv` returns a table.
 
     A period is at most 31 days of hours or 366 days; without `since` it is the last day of hours or week of days. The
@@ -255,11 +247,4 @@ async def get_latency(
     if as_table:
         table = [(one.at.isoformat(), *(getattr(one, name) for name in _COLUMNS[1:])) for one in found.items]
         return csv_response(_COLUMNS, table)
-    return LatencyReportModel(
-        by=query.by,
-        since=found.since,
-        until=found.until,
-        events=found.events,
-        items=found.items,
-        failures=found.failures,
-    )
+    return found

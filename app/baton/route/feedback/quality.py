@@ -7,7 +7,6 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel
 
 from baton.kernel.base.clock import start_of, start_of_bucket
 from baton.kernel.base.errors import Invalid
@@ -51,12 +50,12 @@ class DayQuality(RoutingQuality, frozen=True, kw_only=True):
 
 
 class QualityReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A period as a whole, and its days with any prompt or feedback, oldest first."""
+    """How well prompts are routed: in the whole period, and by day with any prompt or feedback, oldest first."""
 
     since: datetime
     until: datetime
     total: RoutingQuality
-    days: list[DayQuality]
+    items: list[DayQuality]
 
 
 class RouteQuality:
@@ -99,7 +98,7 @@ class RouteQuality:
             DayQuality(at=start_of_bucket(day, "day"), **msgspec.structs.asdict(_summed(routes_of[day], said_of[day])))
             for day in sorted({*routes_of, *said_of})
         ]
-        return QualityReport(since=start, until=end, total=_summed(routes, said), days=days)
+        return QualityReport(since=start, until=end, total=_summed(routes, said), items=days)
 
 
 def _summed(routes: Sequence[RouteCount], said: Sequence[FeedbackCount]) -> RoutingQuality:
@@ -137,22 +136,13 @@ class QualityQuery(PeriodQuery):
     team: Text = ""
 
 
-class QualityReportModel(BaseModel):
-    """How well prompts are routed: in the whole period, and by day, oldest first."""
-
-    since: datetime
-    until: datetime
-    total: Shown[RoutingQuality]
-    items: list[Shown[DayQuality]]
-
-
-@router.get("/analytics/routing", dependencies=[EXPENSIVE], response_model=QualityReportModel, responses=JSON_OR_CSV)
+@router.get("/analytics/routing", dependencies=[EXPENSIVE], response_model=Shown[QualityReport], responses=JSON_OR_CSV)
 async def get_route_quality(
     caller: CallerOf, quality: RouteQualityOf, query: Annotated[QualityQuery, Query()], as_table: AsTable
-) -> QualityReportModel | Response:
+) -> QualityReport | Response:
     """Sum up how well prompts are routed; the last seven days without `since`. `Accept: text/csv` gives the days as a table."""
     found = await quality.summarize(caller.principal, **query.model_dump())
     if as_table:
-        rows = [(one.at.date().isoformat(), *(getattr(one, name) for name in _COLUMNS)) for one in found.days]
+        rows = [(one.at.date().isoformat(), *(getattr(one, name) for name in _COLUMNS)) for one in found.items]
         return csv_response(("day", *_COLUMNS), rows)
-    return QualityReportModel(since=found.since, until=found.until, total=found.total, items=found.days)
+    return found

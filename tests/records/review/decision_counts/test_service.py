@@ -55,9 +55,9 @@ async def test_decisions_are_counted_by_time_and_group(database):
     counts = DecisionCounts(database)
     for by, group, filters, principal, expected in CASES:
         found = await counts.count(principal, Filters(**filters, **PERIOD), by, group)
-        shown = {one.at.isoformat()[:16]: one.counts for one in found.buckets}
+        shown = {one.at.isoformat()[:16]: one.counts for one in found.items}
         assert shown == expected, (by, group, filters)
-        assert all(one.others == 0 for one in found.buckets)
+        assert all(one.others == 0 for one in found.items)
         assert set(found.groups) == {name for one in expected.values() for name in one}
 
 
@@ -66,7 +66,7 @@ async def test_rare_groups_are_counted_together(database, monkeypatch):
     await store.add(database, [at(MORNING, user=name) for name in ("a", "a", "a", "b", "b", "c", "d")])
     found = await DecisionCounts(database).count(ADMIN, Filters(**PERIOD), "day", "user")
     assert found.groups == ["a", "b"]
-    assert [(one.counts, one.others) for one in found.buckets] == [({"a": 3, "b": 2}, 2)]
+    assert [(one.counts, one.others) for one in found.items] == [({"a": 3, "b": 2}, 2)]
 
 
 @pytest.mark.parametrize(("by", "days"), [("minute", 1), ("hour", 31), ("day", 366)])

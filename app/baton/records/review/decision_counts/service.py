@@ -34,12 +34,18 @@ class BucketCounts(msgspec.Struct, frozen=True):
 
 
 class CountedDecisions(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of a period: the most frequent groups, and the nonempty buckets, oldest first."""
+    """Counts by time and group; `items` are the nonempty buckets, oldest first.
 
+    `groups` are the 20 most frequent ones, the most frequent first; all other decisions are counted in `others`. By
+    `rule`, a decision counts once for each matched rule. A refusal by the rate limit counts with its `repeats`.
+    """
+
+    by: Bucket
+    group: CountGroup
     since: datetime
     until: datetime
     groups: list[str]
-    buckets: list[BucketCounts]
+    items: list[BucketCounts]
 
 
 class DecisionCounts:
@@ -65,7 +71,7 @@ class DecisionCounts:
         with StoreErrors("decisions cannot be counted now; try a shorter period, or later"):
             names, rows = await store.counts(self._database, principal.organisation, wanted, by, group)
         buckets = [_bucket(at, list(of_it)) for at, of_it in groupby(rows, key=lambda row: row.bucket)]
-        return CountedDecisions(since=since, until=until, groups=names, buckets=buckets)
+        return CountedDecisions(by=by, group=group, since=since, until=until, groups=names, items=buckets)
 
 
 def _bucket(at: datetime, rows: list[store.CountRow]) -> BucketCounts:
