@@ -13,9 +13,9 @@ from baton.events.emitting.from_records import event_of, topic_of
 from baton.events.feed import LiveFeed
 from baton.events.log import BATCH, START, Emission, Place, place_text
 from baton.events.topics import BY_NAME, TOPICS, Topic
-from baton.kernel.base.errors import Invalid, StoreUnavailable
+from baton.kernel.base.errors import Invalid
 from baton.kernel.base.pause import pause
-from baton.kernel.redis.client import RedisUnavailable
+from baton.kernel.base.sql import StoreErrors
 from baton.people.users import Reach, require
 from baton.rules.call.call import Principal
 from baton.shared.storable import storable
@@ -72,7 +72,7 @@ class EventReader:
             )
 
         until = asyncio.get_running_loop().time() + wait_s
-        try:
+        with StoreErrors(_AWAY):
             place = await self._position(cursor)
             page = await self._page(topic, covered, place, limit)
             if wait_s and not (page.events or page.gap):
@@ -81,8 +81,6 @@ class EventReader:
                         await pause(woken, min(LOOK_S, left))
                         woken.clear()
                         page = await self._page(topic, covered, _parsed(page.cursor), limit)
-        except RedisUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         return page
 
     async def _position(self, cursor: str) -> Place:

@@ -31,6 +31,11 @@ class InventoryView(msgspec.Struct, frozen=True, kw_only=True):
     project: str
     inventory: Inventory
 
+    @property
+    def agents(self) -> tuple[OwnAgent, ...]:
+        """The agents as described by their files."""
+        return self.inventory.agents
+
 
 class Inventories:
     """Stores inventories, and finds a session's."""

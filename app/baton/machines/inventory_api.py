@@ -5,36 +5,23 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Path, Query
 from pydantic import BaseModel
 
-from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.base.sql import StoreErrors
 from baton.kernel.http.features import of
-from baton.kernel.redis.client import RedisUnavailable
-from baton.machines.inventories import Inventories
+from baton.kernel.http.fields import ApiModel
+from baton.machines.inventories import Inventories, InventoryView
 from baton.machines.inventory import LARGEST
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 from baton.people.users import require
-from baton.rules.call.call import Source
+from baton.rules.call.call import OwnAgent
 
 router = APIRouter(tags=["clients"])
 InventoriesOf = Annotated[Inventories, Depends(of(Inventories))]
 _AWAY = "Redis is unavailable; the agents are reported again at the next session start"
 
 
-class InventoryAgentModel(BaseModel):
-    """An agent as described by its file. `model` is absent without one."""
-
-    name: str
-    source: Source
-    model: str | None = None
-    description: str
-
-
-class InventoryModel(BaseModel):
-    """The agents of your client at the latest session start in a project."""
-
-    client: str
-    project: str
-    agents: list[InventoryAgentModel]
+ShownAgent = Annotated[OwnAgent, ApiModel("InventoryAgentModel", without=("path",), blank=("model",))]
+ShownInventory = Annotated[InventoryView, ApiModel("InventoryModel", without=("inventory",), agents=list[ShownAgent])]
 
 
 class InventoryStoredModel(BaseModel):
@@ -63,31 +50,14 @@ async def put_inventory(
 ) -> InventoryStoredModel:
     """Store a client's agents: names, descriptions and models from their files, never the bodies."""
     require(caller.principal, "calls.make")
-    try:
+    with StoreErrors(_AWAY):
         stored = await inventories.put(caller.principal, client, checksum, text)
-    except RedisUnavailable:
-        raise StoreUnavailable(_AWAY) from None
     return InventoryStoredModel(agents=len(stored.agents))
 
 
 @router.get("/inventory", response_model_exclude_none=True)
-async def list_inventories(caller: CallerOf, inventories: InventoriesOf) -> list[InventoryModel]:
+async def list_inventories(caller: CallerOf, inventories: InventoriesOf) -> list[ShownInventory]:
     """List your own clients' agents. Nobody else sees them."""
     require(caller.principal, "inventory.read")
-    try:
-        found = await inventories.of_user(caller.principal)
-    except RedisUnavailable:
-        raise StoreUnavailable(_AWAY) from None
-    return [
-        InventoryModel(
-            client=one.client,
-            project=one.project,
-            agents=[
-                InventoryAgentModel(
-                    name=agent.name, source=agent.source, model=agent.model or None, description=agent.description
-                )
-                for agent in one.inventory.agents
-            ],
-        )
-        for one in found
-    ]
+    with StoreErrors(_AWAY):
+        return await inventories.of_user(caller.principal)

@@ -7,8 +7,8 @@ import msgspec
 
 from baton.delegate.jobs.costs import Price, price_of_call
 from baton.kernel.base.clock import start_of
-from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
+from baton.kernel.base.errors import NotFound
+from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.changes import audit_store
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.service import Modes
@@ -154,7 +154,7 @@ class SessionAdmin:
         require(principal, "sessions.write")
         calls = await self._one(principal, "sessions.write", session_id, user)
         theirs = msgspec.structs.replace(principal, user=calls.user)
-        try:
+        with StoreErrors("the session cannot be reset now; nothing was changed, try again"):
             past = await self._history.look(theirs, session_id)
             async with self._database.transaction() as connection:
                 await audit_store.add(
@@ -168,8 +168,6 @@ class SessionAdmin:
                 )
                 # Inside the transaction: if Redis fails, the audit entry is rolled back too.
                 await self._history.reset(theirs, session_id)
-        except (DatabaseUnavailable, RedisUnavailable):
-            raise StoreUnavailable("the session cannot be reset now; nothing was changed, try again") from None
 
     async def _agents(self, principal: Principal, key: SessionKey) -> list[SessionAgent]:
         scope = row_scope(principal, "sessions.read")

@@ -23,8 +23,7 @@ from baton.context.patterns.pattern import LONGEST_MESSAGE, one_line
 from baton.context.patterns.store import PatternCounts
 from baton.events.emitting.emission import Emitter, natural_id
 from baton.events.payloads import ApplicablePattern, ComplianceEvaluate, ComplianceEvaluated, ComplianceViolation
-from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.users import require
 from baton.records.pipeline.recorder import Counters
@@ -194,7 +193,7 @@ class Compliance:
 
     async def receive(self, correlation_id: str, violations: Sequence[PatternViolation]) -> int | None:
         """Process a result like `report`, from a writer to the server's own Redis. Raise StoreUnavailable."""
-        try:
+        with StoreErrors("redis is unavailable; send the result again"):
             waiting = await self._store.pop(correlation_id)
             if waiting is None or waiting.organisation != self._organisation:
                 return None
@@ -209,8 +208,6 @@ class Compliance:
             violated = {id_: pattern for id_, (pattern, one) in known.items() if one.violated}
             messages = {id_: one_line(one.message, LONGEST_MESSAGE) for id_, (_, one) in known.items()}
             await self._advise(waiting.principal, waiting.session_id, violated, messages)
-        except RedisUnavailable:
-            raise StoreUnavailable("redis is unavailable; send the result again") from None
         for id_, (_, one) in known.items():
             self._counts.judged(id_, violated=one.violated)
         self._emit_result(

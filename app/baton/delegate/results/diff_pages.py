@@ -11,9 +11,9 @@ from baton.delegate.core.states import JobStates
 from baton.delegate.core.stores import runners as store
 from baton.delegate.jobs.service import visible
 from baton.delegate.results.service import check_result, check_runner
-from baton.kernel.base.errors import Conflict, NotFound, RunnerAway, StoreUnavailable
-from baton.kernel.base.sql import DatabaseUnavailable
-from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.kernel.base.errors import Conflict, NotFound, RunnerAway
+from baton.kernel.base.sql import StoreErrors
+from baton.kernel.redis.client import Redis
 from baton.lib.text.masking import mask
 from baton.people.users import require
 from baton.rules.call.call import Principal
@@ -60,7 +60,7 @@ class DiffPages:
         """Return a job and a page of its diff. Raise Conflict, NotFound, RunnerAway or StoreUnavailable."""
         require(principal, "jobs.read")
         action_id = f"act_{uuid7().hex}"
-        try:
+        with StoreErrors(_AWAY):
             async with self._states.transaction() as transaction:
                 job = visible(principal, await self._states.lock(transaction, job_id), job_id, "jobs.read")
                 check_result(job)
@@ -73,8 +73,6 @@ class DiffPages:
                 )
                 transaction.topics.add(f"runner {job.runner_user}")
             page = await self._answer(job, action_id)
-        except (DatabaseUnavailable, RedisUnavailable):
-            raise StoreUnavailable(_AWAY) from None
         if page.error:
             raise Conflict(page.error)
         return job, page
@@ -82,7 +80,7 @@ class DiffPages:
     async def record(self, principal: Principal, runner_id: str, job_id: str, action_id: str, page: DiffPage) -> None:
         """Store a page from its runner, with secrets masked. Raise NotFound without a request, or StoreUnavailable."""
         require(principal, "jobs.run")
-        try:
+        with StoreErrors(_AWAY):
             known = await self._get(action_id)
             if known is None or (known.user, known.runner, known.job) != (principal.user, runner_id, job_id):
                 raise NotFound(
@@ -90,8 +88,6 @@ class DiffPages:
                 )
             masked = msgspec.structs.replace(page, text=mask(page.text), error=mask(page.error))
             await self._put(action_id, msgspec.structs.replace(known, page=masked))
-        except RedisUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         self._notifier.notify(f"job {job_id}")
 
     async def _answer(self, job: Job, action_id: str) -> DiffPage:

@@ -5,6 +5,10 @@ from typing import Any, Literal
 import msgspec
 
 
+class Unavailable(Exception):
+    """A store does not answer: the database or Redis."""
+
+
 class FieldError(msgspec.Struct, frozen=True, omit_defaults=True):
     """One invalid field: its path, the problem, and the allowed values."""
 

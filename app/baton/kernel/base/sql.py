@@ -21,7 +21,7 @@ from sqlalchemy.types import JSON, Boolean, DateTime, Float, Integer, LargeBinar
 from sqlmodel import SQLModel
 
 from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget, said
-from baton.kernel.base.errors import StoreUnavailable, TooLongToFind
+from baton.kernel.base.errors import StoreUnavailable, TooLongToFind, Unavailable
 from baton.kernel.base.settings import Settings
 from baton.lib.text.masking import mask
 from baton.shared.storable import storable
@@ -46,7 +46,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-class DatabaseUnavailable(Exception):
+class DatabaseUnavailable(Unavailable):
     """The database is unavailable, locked or too slow. As far as known, the transaction was rolled back."""
 
     def __init__(self, cause: str, place: str = "") -> None:
@@ -55,7 +55,7 @@ class DatabaseUnavailable(Exception):
 
 
 class StoreErrors:
-    """Converts DatabaseUnavailable within a block into StoreUnavailable, with a detail for the caller; "" for none."""
+    """Converts Unavailable within a block into StoreUnavailable, with a detail for the caller; "" for none."""
 
     def __init__(self, detail: str) -> None:
         self._detail = detail
@@ -64,7 +64,7 @@ class StoreErrors:
         pass
 
     def __exit__(self, _kind: object, error: object, _stack: object) -> None:
-        if self._detail and isinstance(error, DatabaseUnavailable):
+        if self._detail and isinstance(error, Unavailable):
             raise StoreUnavailable(self._detail) from None
 
 

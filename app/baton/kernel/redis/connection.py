@@ -14,13 +14,15 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from redis.asyncio.connection import AbstractConnection, Connection, parse_url
 from redis.exceptions import MovedError
 
+from baton.kernel.base.errors import Unavailable
+
 CONNECT_S = 2.0  # timeout for connecting in the background, with the handshake, in seconds
 _SENTINELS = {"sentinel": "redis", "sentinels": "rediss"}
 _SENTINEL_PORT = 26_379
 _CLUSTERS = {"cluster": "redis", "clusters": "rediss"}
 
 
-class RedisUnavailable(Exception):
+class RedisUnavailable(Unavailable):
     """Redis is unavailable, hung, or answered with an error. The command may or may not have run."""
 
 

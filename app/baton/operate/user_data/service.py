@@ -134,10 +134,8 @@ class UserData:
         self._find(principal, "users.export", user)
         with StoreErrors("the user's data cannot be read now; try again"):
             await self._database.look()
-        try:
+        with StoreErrors("the user's events cannot be read now; try again"):
             await self._events.check()
-        except RedisUnavailable:
-            raise StoreUnavailable("the user's events cannot be read now; try again") from None
         own = principal.user == user and not principal.agent
         return UserExport(self._database, principal.organisation, user, self._events, restricted=own)
 
@@ -152,10 +150,8 @@ class UserData:
         """
         self._find(principal, "users.delete-data", user)
         organisation = principal.organisation
-        try:
+        with StoreErrors("nothing was deleted: the user's events cannot be reached; try again"):
             events = await self._events.remove(user)
-        except RedisUnavailable:
-            raise StoreUnavailable("nothing was deleted: the user's events cannot be reached; try again") from None
         try:
             sessions = await session_ids(self._database, organisation, user)
             decisions = gone = await retention_store.remove_decisions_of(self._database, organisation, user)

@@ -7,11 +7,11 @@ import msgspec
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, Field
 
-from baton.kernel.base.errors import NotFound, StoreUnavailable
+from baton.kernel.base.errors import NotFound
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import request_body
-from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.kernel.redis.client import Redis
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import covers, require
@@ -75,10 +75,8 @@ class RouteFeedback:
             StoreUnavailable: If Redis or the database is unavailable; nothing was stored.
         """
         require(principal, "routes.feedback")
-        try:
+        with StoreErrors(_AWAY):
             trace = await self._traces.get(principal.organisation, route_id)
-        except RedisUnavailable:
-            raise StoreUnavailable(_AWAY) from None
         if trace is None or not covers(principal, "routes.feedback", user=trace.user, team=trace.team):
             raise NotFound(f"there is no route `{route_id}` of the last two days")
         feedback = Feedback(

@@ -21,7 +21,7 @@ Source = Literal["project", "user", "plugin", "managed"]
 
 
 class OwnAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An agent as described in its file on the caller's machine; `model` is "" if not set."""
+    """An agent as described in its file on the caller's machine; `model` may be missing there."""
 
     name: str
     description: str = ""
