@@ -3,13 +3,14 @@
 Every round runs each command once, so a busy moment affects all of them; compare the ratios, not the figures. The
 server answers at once. `python -m bench.hook` runs for about a minute. `python -m bench.hook far` measures the ways of
 a hook to a server behind a proxy with a round trip of 0, 10, 30 and 80 ms, in plain HTTP; TLS adds one round trip more
-to each new connection.
+to each new connection. `python -m bench.hook away` measures the decisions of a relay whose server has ended.
 """
 
 import asyncio
 import contextlib
 import http.client
 import http.server
+import json
 import os
 import shutil
 import statistics
@@ -21,8 +22,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+
 from baton.cli.hooks.relay import new_port
+from baton.local.server import UnixConnection
 from baton.relay.native import HEADER
+from bench.server import serving
 from tests.hooks.shim import HOOKS, PYTHON, Scripted
 
 ROUNDS = 60
@@ -30,13 +35,16 @@ MOST = 2.0
 """Maximum time of `baton hook`, as a multiple of the POSIX shim (sh and curl)."""
 EVENT = ("claude-code", "PreToolUse")
 ROUND_TRIPS = (0, 10, 30, 80)
+DECIDED, IDLE_S = 5_000, 60
+PER_ROUND = 20
+"""Http hooks per shim in a round of `away`."""
 BODY = b'{"hook_event_name": "PreToolUse"}'
 
 
-def milliseconds(command: list[str], env: dict[str, str]) -> float:
+def milliseconds(command: list[str], env: dict[str, str], body: bytes = BODY) -> float:
     """Run a command with an event as its input, and return its time, in ms."""
     began = time.perf_counter()
-    subprocess.run(command, env=env, input=BODY, capture_output=True, check=True)
+    subprocess.run(command, env=env, input=body, capture_output=True, check=True)
     return 1000 * (time.perf_counter() - began)
 
 
@@ -108,9 +116,9 @@ async def _distant(server: int, trip_ms: int) -> int:
     return int(proxy.sockets[0].getsockname()[1])
 
 
-def _post(connection: http.client.HTTPConnection, headers: dict[str, str]) -> float:
+def _post(connection: http.client.HTTPConnection, headers: dict[str, str], body: bytes = BODY) -> float:
     began = time.perf_counter()
-    connection.request("POST", "/hooks/claude-code?event=PreToolUse", BODY, headers)
+    connection.request("POST", "/hooks/claude-code?event=PreToolUse", body, headers)
     connection.getresponse().read()
     return 1000 * (time.perf_counter() - began)
 
@@ -155,13 +163,7 @@ def _ways(
     url, socket = f"http://127.0.0.1:{port}", home / f"{trip}.sock"
     direct, through = home / f"direct-{trip}", home / f"relay-{trip}"
     direct.write_text(f"BATON_URL={url}\nBATON_USER=bench\n")
-    place = new_port()
-    through.write_text(f"{direct.read_text()}BATON_RELAY={socket} {sys.executable}\nBATON_RELAY_PORT={place}\n")
-    program = [sys.executable, "-m", "baton.relay.process", str(socket), str(through)]
-    relays.append(subprocess.Popen(program, env={**env, "BATON_URL": url}))
-    while not socket.exists():
-        time.sleep(0.01)
-    time.sleep(0.5)
+    place = _relay(through, direct.read_text(), socket, relays, env | {"BATON_URL": url})
     bare = f"exec curl -q -s --data-binary @- {url}/hooks/claude-code?event=PreToolUse"
     shim = ["sh", str(HOOKS / "baton-hook.sh"), *EVENT]
     kept, relayed = (http.client.HTTPConnection("127.0.0.1", one) for one in (port, int(place.partition(" ")[0])))
@@ -174,5 +176,95 @@ def _ways(
     ]
 
 
+def _relay(config: Path, lines: str, socket: Path, relays: list[subprocess.Popen[bytes]], env: dict[str, str]) -> str:
+    """Start a relay with a config file, and return its port and secret."""
+    place = new_port()
+    config.write_text(f"{lines}BATON_RELAY={socket} {sys.executable}\nBATON_RELAY_PORT={place}\n")
+    program = [sys.executable, "-m", "baton.relay.process", str(socket), str(config)]
+    relays.append(subprocess.Popen(program, env=env))
+    while not socket.exists():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    return place
+
+
+def _switches(relay: psutil.Process) -> int:
+    """Return how often the threads of a process have waited."""
+    tasks = Path(f"/proc/{relay.pid}/task").iterdir()
+    return sum(int((one / "status").read_text().partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for one in tasks)
+
+
+def _state(socket: Path) -> dict[str, object]:
+    connection = UnixConnection(socket, 10)
+    connection.request("GET", "/relay")
+    return dict(json.loads(connection.getresponse().read()))
+
+
+def away() -> None:
+    """Print a table: calls decided while the server is away, each with a line never seen before."""
+    times: dict[str, list[float]] = {}
+    relays: list[subprocess.Popen[bytes]] = []
+    empty = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _KeptAlive)
+    threading.Thread(target=empty.serve_forever, daemon=True).start()
+    floor = http.client.HTTPConnection("127.0.0.1", empty.server_port)
+    with tempfile.TemporaryDirectory() as folder:
+        home, socket = Path(folder), Path(folder) / "relay.sock"
+        config, env = home / "config", {"PATH": os.environ["PATH"], "HOME": folder}
+        try:
+            with serving() as server:
+                lines = f"BATON_URL={server.url}\nBATON_USER=bench\n"
+                port, _, secret = _relay(config, lines, socket, relays, env | {"BATON_URL": server.url}).partition(" ")
+                kept, relay = http.client.HTTPConnection("127.0.0.1", int(port)), psutil.Process(relays[0].pid)
+                while not _state(socket)["rules_as_of"]:
+                    _post(kept, {HEADER: secret}, _call("ls"))
+            shim = ["sh", str(HOOKS / "baton-hook.sh"), *EVENT, str(config)]
+            ways: list[tuple[str, Callable[[bytes], float]]] = [
+                ("shim, relay", lambda body: milliseconds(shim, env, body)),
+                *[
+                    ("http hook, relay", lambda body: _post(kept, {HEADER: secret}, body)),
+                    ("one kept-alive connection", lambda body: _post(floor, {}, body)),
+                ]
+                * PER_ROUND,
+            ]
+            used, before = sum(relay.cpu_times()[:2]), relay.memory_info().rss
+            for number in range(ROUNDS + 2):
+                for place, (name, run) in enumerate(ways):
+                    took = run(_call(f"git log --oneline -n {number} -- src/part{place}.py && make test-{number}"))
+                    if number > 1:
+                        times.setdefault(name, []).append(took)
+            used, decided = sum(relay.cpu_times()[:2]) - used, _state(socket)["records_waiting"]
+            for number in range(DECIDED):
+                _post(kept, {HEADER: secret}, _call(f"git show {number}"))
+            kept.close()
+            time.sleep(1)
+            after, woken = relay.memory_info().rss, _switches(relay)
+            time.sleep(IDLE_S)
+            woken = _switches(relay) - woken
+        finally:
+            for one in relays:
+                one.terminate()
+                one.wait()
+    each = 1000 * used / (PER_ROUND + 1) / (ROUNDS + 2)
+    print(
+        f"ms, load {os.getloadavg()[0]:.1f}, {decided} calls decided, relay's CPU {each:.2f}",
+        "least",
+        "p50",
+        "p95",
+        sep=" | ",
+    )
+    for name, runs in times.items():
+        cuts = statistics.quantiles(runs, n=20)
+        print(name, *(f"{one:.1f}" for one in (min(runs), cuts[9], cuts[18])), sep=" | ")
+    print(
+        f"MB with the rules {before / 1e6:.1f}, after {DECIDED} more calls {after / 1e6:.1f}; idle {IDLE_S} s: {woken} wake-ups"
+    )
+
+
+def _call(line: str) -> bytes:
+    """Return the event of a shell line."""
+    call = {"session_id": "away", "tool_name": "Bash", "tool_input": {"command": line}, "cwd": "/"}
+    return json.dumps({"hook_event_name": "PreToolUse", "tool_use_id": line, **call}).encode()
+
+
 if __name__ == "__main__":
-    far() if sys.argv[1:] == ["far"] else main()
+    {"far": far, "away": away}.get("".join(sys.argv[1:]), main)()

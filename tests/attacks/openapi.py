@@ -16,7 +16,7 @@ DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").r
 METHODS = ("put", "post", "patch", "delete")
 OF_AGENTS = {
     "apply_job": "jobs.apply", "branch_job": "jobs.apply", "discard_job": "jobs.apply", "open_job_request": "jobs.apply",
-    "delete_code_map": "codemap.write", "propose_pattern": "patterns.propose", "put_code_map": "codemap.write",
+    "deliver_records": "calls.make", "delete_code_map": "codemap.write", "propose_pattern": "patterns.propose", "put_code_map": "codemap.write",
     "put_code_map_files": "codemap.write", "put_client_hooks": "clients.report", "delete_client_hooks": "clients.report",
     "cancel_job": "jobs.write", "classify_prompt": "delegation.try", "client_hook": "calls.make",
     "complete_task": "graphs.write", "delegate": "jobs.submit", "evaluate_policies": "policies.read",

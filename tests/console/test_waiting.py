@@ -64,10 +64,17 @@ def test_questions_come_by_themselves_and_are_answered_by_keys(world, signed_in)
     assert one.locator("mark").all_inner_texts() == ["rm -rf 'old stuff"]
     card(signed_in, "Fetch a page").wait_for()
     assert signed_in.title() == "(2) Baton"
+    assert one.locator("kbd").all_inner_texts() == ["d", "a"]
     assert_accessible(signed_in)
+    signed_in.keyboard.press("?")
+    keys = signed_in.get_by_role("dialog", name="Keys").get_by_role("table", name="Keys: Waiting for you")
+    keys.wait_for()
+    assert [keys.get_by_text(text).count() for text in ("Allow the focused", "Deny it with")] == [1, 1]
+    signed_in.keyboard.press("Escape")
+    keys.wait_for(state="hidden")
     one.focus()
     signed_in.keyboard.press("d")
-    signed_in.get_by_label("Message to the agent").fill("use make clean")
+    signed_in.get_by_label("Message to the agent").press_sequentially("use make clean")  # its letters are no keys
     signed_in.keyboard.press("Enter")
     signed_in.get_by_text("You denied it.").wait_for()
     assert state(server, first) == ("denied", "use make clean")

@@ -1,6 +1,7 @@
 """Approvals with real clients: the hook waits, a person answers from elsewhere, and exactly that call runs."""
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.console.conftest import CHROMIUM, FLAGS
 from tests.e2e.conftest import Server, Stage, made
 from tests.e2e.model_endpoint import Step, Use
 from tests.e2e.test_claude_code import bash as claude_bash
@@ -94,6 +96,52 @@ def test_an_answer_from_elsewhere_lets_exactly_that_call_run_once(play, patient)
     thread = answering(answer, patient, 3)
     one, two = (bash(f"{stage.home}/bin/release {number}") for number in (1, 2))
     played = run({"main": [one, one, two, "bye"]})
+    thread.join()
+    assert released(stage) == ["released 1"]
+    assert played.told().count("not on a friday") == 2
+
+
+def browsing(server: Server) -> threading.Thread:
+    """Approve the first call in the console by its key, and deny two more by its button, in a thread; return when it is signed in."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r requirements/browser.txt")
+
+    is_open = threading.Event()
+
+    def work() -> None:
+        with playwright.sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            page = browser.new_context(base_url=f"http://baton.localhost:{server.port}").new_page()
+            headers = {"Authorization": f"Bearer {server.token}"}
+            page.goto(httpx2.post(f"{server.url}/session/links", headers=headers).json()["path"])
+            page.get_by_role("button", name="Sign out").wait_for()
+            page.goto("/ui/waiting")
+            page.get_by_text("Nothing waits for you.").wait_for()
+            is_open.set()
+            for at, line in enumerate(("release 1", "release 1", "release 1 --force")):
+                one = page.locator("[data-question]", has=page.get_by_text(re.compile(f"{line}$")))
+                one.wait_for(timeout=60_000)
+                if at == 0:
+                    page.keyboard.press("a")
+                    page.get_by_text("You allowed it").wait_for()
+                    continue
+                one.get_by_role("button", name="Deny").click()
+                page.get_by_label("Message to the agent").fill("not on a friday")
+                page.keyboard.press("Enter")
+                one.wait_for(state="detached")
+            browser.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert is_open.wait(60)  # Codex tells its model to go on after 30 s
+    return thread
+
+
+def test_an_answer_in_the_browser_lets_exactly_that_call_run_once(play, patient):
+    stage, run, bash = play
+    thread = browsing(patient)
+    played = run({"main": [*(bash(f"{stage.home}/bin/release {given}") for given in ("1", "1", "1 --force")), "bye"]})
     thread.join()
     assert released(stage) == ["released 1"]
     assert played.told().count("not on a friday") == 2

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from baton.relay.bundle import Spool
+from baton.relay.bundle import RecordSpool
 from baton.shared.person_socket import is_person_socket
 from baton.shared.record_ids import id_at
 from tests.support.server import Server, free_port, serving, until
@@ -297,11 +297,13 @@ def test_bundle_has_only_what_concerns_its_user(server: Server) -> None:
 
 
 def test_spool_keeps_the_records_behind_those_delivered(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "spool")
+    spool = RecordSpool(tmp_path / "spool")
     for number in range(5):
         spool.add(b"%d" % number)
-    assert spool.first(2) == [b"0", b"1"]
-    spool.drop(2)
+    spool.drop(spool.first(2))
     spool.add(b"5")
     assert spool.first(9) == [b"2", b"3", b"4", b"5"]
+    assert len(spool) == 4
     assert spool.path.stat().st_mode & 0o077 == 0
+    spool.drop(spool.first(9))
+    assert not spool.path.exists()

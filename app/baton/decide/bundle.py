@@ -29,7 +29,7 @@ from baton.rules.call.modes import keys_for
 from baton.rules.call.record import FIELDS, Record
 from baton.rules.policy.load import layers_of
 from baton.sessions.exceptions.service import Exceptions
-from baton.shared.bundle import LONGEST_OUTAGE_D, MOST_RECORDS, Bundle
+from baton.shared.bundle import LONGEST_OUTAGE_S, MOST_RECORDS, Bundle
 from baton.shared.decided import DELIVERED
 from baton.shared.record_ids import is_between, moment_of
 from baton.shared.storable import aliases_of
@@ -137,8 +137,8 @@ async def deliver_records(
 
 def _record(principal: Principal, number: int, given: DeliveredDecision) -> Record:
     name, record_id = f"records.{number}", str(given.id)
-    if given.id.version != 7 or not is_between(record_id, timedelta(days=LONGEST_OUTAGE_D), _AHEAD):  # noqa: PLR2004 - UUIDv7
-        raise Invalid(f"{name}.id", f"must be a UUIDv7 of the last {LONGEST_OUTAGE_D} days")
+    if given.id.version != 7 or not is_between(record_id, timedelta(seconds=LONGEST_OUTAGE_S), _AHEAD):  # noqa: PLR2004 - UUIDv7
+        raise Invalid(f"{name}.id", "must be a UUIDv7 of the last seven days")
     values = given.model_dump(mode="json", exclude_none=True)
     values["degraded"] = [SERVER, *(one for one in values.get("degraded", ()) if one != SERVER)]
     who = {one: getattr(principal, one) for one in ("organisation", "team", "user", "role")}

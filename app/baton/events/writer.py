@@ -155,8 +155,7 @@ class LogWriter:
     async def _wait(self) -> None:
         """Wait for entries. While some are dropped, check periodically whether the log has room again."""
         while self.shedding and not self._stopping.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._arrived.wait(), LOOK_S)
+            await pause(self._arrived, LOOK_S)
             with contextlib.suppress(RedisUnavailable):
                 await self._look()
             if self._new or self._packed:

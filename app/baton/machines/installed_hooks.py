@@ -11,7 +11,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Path
 from sqlalchemy import delete, select
 
-from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, insert_into, row_of, table_of
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, row_of, table_of, upsert
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import Shown
 from baton.machines.known_clients import known_client
@@ -35,12 +35,8 @@ HOOKS_INSTALLED = table_of("hooks_installed", HooksInstalled, keys=("organisatio
 
 async def put(database: Database, organisation: str, one: HooksInstalled) -> None:
     """Insert or update an installation."""
-    insert = insert_into(database.dialect, HOOKS_INSTALLED)
-    upsert = insert.on_conflict_do_update(
-        index_elements=["organisation", "user", "client"], set_={"installed_at": insert.excluded.installed_at}
-    )
     async with database.transaction() as connection:
-        await connection.execute(upsert, row_of(one) | {"organisation": organisation})
+        await upsert(connection, HOOKS_INSTALLED, row_of(one) | {"organisation": organisation})
 
 
 async def remove(database: Database, organisation: str, user: str, client: str) -> None:

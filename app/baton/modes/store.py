@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Index, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.sql import LARGEST_BATCH, Database, insert_into, row_of, table_of
+from baton.kernel.base.sql import LARGEST_BATCH, Database, row_of, table_of, upsert
 from baton.rules.call.modes import ModeSetting
 from baton.shared.storable import storable
 
@@ -52,9 +52,8 @@ async def change(
     gone = [_digest(organisation, key) for key in remove]
     if gone:
         await connection.execute(delete(MODES).where(MODES.c.key.in_(gone)))
-    for row in rows:
-        insert = insert_into(connection.dialect.name, MODES).values(row)
-        await connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=row))
+    if rows:
+        await upsert(connection, MODES, rows)
 
 
 def _row(organisation: str, setting: ModeSetting) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -17,8 +17,7 @@ from sqlalchemy import BigInteger, ColumnElement, Select, String, case, cast, fu
 from baton.delegate.core.stores.tables import JOBS
 from baton.delegate.jobs.costs import Price, price_of_call
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
-from baton.kernel.base.clock import start_of
-from baton.kernel.base.errors import Invalid
+from baton.kernel.base.clock import period_of
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT, PeriodQuery, Shown
@@ -177,8 +176,6 @@ def _total(column: ColumnElement[Any]) -> ColumnElement[int]:
 
 __all__ = ["AgentCosts", "CostBy", "GroupCost"]
 
-LONGEST_PERIOD = timedelta(days=366)
-
 
 class GroupCost(msgspec.Struct, frozen=True, kw_only=True):
     """The cost of one group.
@@ -233,9 +230,7 @@ class AgentCosts:
             StoreUnavailable: If the database is unavailable or takes too long.
         """
         scope = row_scope(principal, "analytics.read")
-        start = start_of(since, until)
-        if (until or datetime.now(UTC)) - start > LONGEST_PERIOD:
-            raise Invalid("since", f"is more than {LONGEST_PERIOD.days} days before the end of the period")
+        start, _ = period_of(since, until)
         wanted = CostFilter(since=start, until=until, user=user, team=team, project=project, session_id=session_id)
         with StoreErrors("costs cannot be summed up now; try a shorter period, or later"):
             calls = await of_calls(self._database, principal.organisation, scope, wanted, by)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -46,7 +47,7 @@ class Bundles:
         self.is_changed = False
         """Whether another program has changed the stored bundle."""
         self._base: PolicySet | None = None
-        self._sets: dict[str, tuple[PolicySet, tuple[str, ...]]] = {}
+        self._sets: dict[tuple[str, bool], tuple[PolicySet, tuple[str, ...]]] = {}
 
     @property
     def is_old(self) -> bool:
@@ -105,42 +106,58 @@ class Bundles:
     def policies(self, bundle: Bundle, project: str) -> tuple[PolicySet, tuple[str, ...]]:
         """Return the rules in force in a project, and why they are not all."""
         assert self._base is not None  # noqa: S101 - there is one with each bundle
-        found = self._sets.get(project)
+        found = self._sets.get((project, is_old := self.is_old))
         if found is None:
             narrow = [one for one in bundle.layers if one.tier in {"team", "user"} or one.name == project]
             policies, problems = fitting(self._base, [one for one in narrow if one.narrow], bundle.unlocks)
-            found = self._sets[project] = policies, ("policies",) if problems else ()
-        if not self.is_old:
-            return found
-        locked = found[0].locked
-        kept = only(found[0], lambda rule: rule.id.startswith("guardrails/") or rule.id in locked)
-        return kept, (*found[1], "policies")
+            if is_old:
+                locked = policies.locked
+                policies = only(policies, lambda rule: rule.id.startswith("guardrails/") or rule.id in locked)
+            found = self._sets[project, is_old] = policies, ("policies",) if problems or is_old else ()
+        return found
 
 
-class Spool:
-    """Records that wait for the server, a line of JSON each."""
+class RecordSpool:
+    """Records that wait for the server, a line of JSON each.
+
+    Those delivered stay in the file until the last is: the server stores a record once, should it be sent again.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self._delivered = path, 0
 
     def add(self, line: bytes) -> None:
         """Keep a record. Raise OSError if it cannot."""
-        if self.path.exists() and self.path.stat().st_size > MOST_SPOOLED:
-            raise OSError("too many records wait")
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(handle, line + b"\n")
+            size = os.fstat(handle).st_size
+            if size > MOST_SPOOLED:
+                raise OSError("too many records wait")
+            if os.write(handle, line + b"\n") <= len(line):
+                os.ftruncate(handle, size)
+                raise OSError("the disk is full")
         finally:
             os.close(handle)
 
     def first(self, most: int) -> list[bytes]:
         """Return the oldest records; none without a file."""
         try:
-            return self.path.read_bytes().split(b"\n")[:-1][:most]
+            with self.path.open("rb") as file:
+                file.seek(self._delivered)
+                return [line[:-1] for line in islice(file, most) if line.endswith(b"\n")]
         except OSError:
             return []
 
-    def drop(self, count: int) -> None:
-        """Remove the oldest records. Raise OSError."""
-        rest = self.path.read_bytes().split(b"\n")[count:]
-        replace_file(self.path, b"\n".join(rest), mode=0o600)
+    def drop(self, lines: list[bytes]) -> None:
+        """Forget the oldest records, and remove the file once none is left. Raise OSError."""
+        self._delivered += sum(map(len, lines)) + len(lines)
+        if self._delivered >= self.path.stat().st_size:
+            self.path.unlink()
+            self._delivered = 0
+
+    def __len__(self) -> int:
+        """Return how many records wait."""
+        with contextlib.suppress(OSError), self.path.open("rb") as file:
+            file.seek(self._delivered)
+            return sum(1 for _ in file)
+        return 0

@@ -11,14 +11,15 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from time import perf_counter_ns
 
 import msgspec
 
-from baton.clients.event import HookAnswer, HookEvent
+from baton.clients.event import Client, HookAnswer, HookEvent
 from baton.clients.registry import CLIENTS, can_ask, who_posts
 from baton.local.hook.main import session_of
-from baton.relay.bundle import FETCH_S, FRESH_S, Bundles, Spool
+from baton.relay.bundle import FETCH_S, FRESH_S, Bundles, RecordSpool
 from baton.relay.request import HookRequest
 from baton.rules.call.call import ToolCall
 from baton.rules.call.modes import Mode, keys_for, resolve, strictest
@@ -108,9 +109,11 @@ class Outage:
         self._working = threading.Lock()
         """Held while a bundle is fetched or records are delivered."""
         self._loaded = threading.Event()
+        self._spools: dict[Path, RecordSpool] = {}
 
-    def _spool(self, owner: str = "") -> Spool:
-        return Spool(self._bundles.path(owner or self._bundles.owner, "jsonl"))
+    def _spool(self, owner: str = "") -> RecordSpool:
+        path = self._bundles.path(owner or self._bundles.owner, "jsonl")
+        return self._spools.setdefault(path, RecordSpool(path))
 
     def state(self) -> dict[str, object]:
         """Return what `baton relay status` shows."""
@@ -118,7 +121,7 @@ class Outage:
             "server": "lost" if self.is_lost else "up",
             "rules_as_of": self._bundles.as_of,
             "rules_changed": self._bundles.is_changed,
-            "records_waiting": len(self._spool().first(1 << 30)),
+            "records_waiting": len(self._spool()),
             "records_lost": self.unstored,
         }
 
@@ -142,17 +145,15 @@ class Outage:
         is_told = hook.event in {"PreToolUse", "SessionStart"} and not hook.about and len(hook.body) <= _LARGEST_SEEN
         if is_told and not any(word in content for word in _STOPPED):
             self._seen.append(hook)
-        is_due = time.time() - self._bundles.tried > FRESH_S or hook.owner != self._bundles.owner
-        if is_due or self._spool(hook.owner).path.exists():
+        soon = hook.owner != self._bundles.owner or self._spool(hook.owner).path.exists()
+        if time.time() - self._bundles.tried > (PROBE_S if soon else FRESH_S):
             self._beside(lambda: self._renew(hook))
         session = session_of(hook.body)
         if session not in self._told or hook.event not in _TELLING:
             return content
         try:
-            said, event = msgspec.json.decode(content, type=dict), self._read(hook)
-            back = CLIENTS[event.client].render(
-                event.native_name, HookAnswer(system_message=f"{self._server} is back.")
-            )
+            said, (client, event) = msgspec.json.decode(content, type=dict), _read(hook)
+            back = client.render(event.native_name, HookAnswer(system_message=f"{self._server} is back."))
         except (KeyError, ValueError):
             return content
         if not back or back.keys() & said.keys():
@@ -179,20 +180,21 @@ class Outage:
     def _renew(self, hook: HookRequest) -> None:
         if not self._bundles.fetch(hook.owner, hook.identity):
             return
-        self.is_lost, spool = False, self._spool(hook.owner)
-        while lines := spool.first(MOST_RECORDS):
+        self.is_lost, spool, most = False, self._spool(hook.owner), MOST_RECORDS
+        while lines := spool.first(most):
             body = b'{"records":[' + b",".join(lines) + b"]}"
             headers = hook.identity | {"Content-Type": "application/json"}
             status, _, _ = self._bundles.send("POST", "/bundle/records", body, headers, FETCH_S)
+            if status in _NEVER and len(lines) > 1:
+                most = 1  # one of them is to blame
+                continue
             if status in _NEVER:
-                Spool(spool.path.with_suffix(".refused")).add(b"\n".join(lines))
+                RecordSpool(spool.path.with_suffix(".refused")).add(lines[0])
             elif status != 204:  # noqa: PLR2004 - stored
                 return
+            most = MOST_RECORDS if status in _NEVER else most
             with self._bundles.using:
-                spool.drop(len(lines))
-        with self._bundles.using:
-            if spool.path.exists() and not spool.path.stat().st_size:
-                spool.path.unlink()
+                spool.drop(lines)
 
     def decide(self, hook: HookRequest) -> tuple[int, list[tuple[str, str]], bytes] | None:
         """Return the answer to a hook in the client's words; None without rules for it, or if it asks about another hook."""
@@ -202,14 +204,13 @@ class Outage:
             if bundle is None or hook.owner != self._bundles.owner or hook.about:
                 return None
             try:
-                event = self._read(hook)
-            except (KeyError, ValueError):
+                client, event = _read(hook)
+            except (KeyError, ValueError, RecursionError):
                 return None
             answer = HookAnswer()
             more: tuple[str, ...] = ()
             if event.name in _DECIDED:
                 answer, more = self._decided(bundle, hook, event)
-        client = CLIENTS[event.client]
         told = msgspec.structs.replace(
             answer, system_message=" ".join(filter(None, (answer.system_message, self._notice())))
         )
@@ -224,15 +225,9 @@ class Outage:
             body = with_notice
             if len(self._told) > _SESSIONS:
                 self._told.popitem(last=False)
-        return (
-            200,
-            [
-                ("Baton-Protocol", PROTOCOL),
-                ("Baton-Degraded", ",".join(["server", *more])),
-                ("Baton-Decision-Id", hook.id),
-            ],
-            _encode(body),
-        )
+        degraded = ",".join(["server", *more])
+        fields = [("Baton-Protocol", PROTOCOL), ("Baton-Degraded", degraded), ("Baton-Decision-Id", hook.id)]
+        return 200, fields, _encode(body)
 
     def _notice(self) -> str:
         held = "only guardrails and locked rules hold" if self._bundles.is_old else "your rules hold"
@@ -240,11 +235,6 @@ class Outage:
             f"{self._server} does not answer. Baton decides on this machine: {held}, as of {self._bundles.as_of}. Approvals"
             " and new settings wait for the server."
         )
-
-    def _read(self, hook: HookRequest) -> HookEvent:
-        """Read a hook's event. Raise KeyError for an unknown client, ValueError for an unreadable payload."""
-        payload = msgspec.json.decode(hook.body.decode("utf-8", "replace"), type=dict)
-        return who_posts(CLIENTS[hook.client], payload).read(payload, hook.event)
 
     def _session(self, bundle: Bundle, hook: HookRequest, event: HookEvent) -> tuple[Caller, _Session]:
         """Return a hook's caller and session."""
@@ -262,7 +252,7 @@ class Outage:
         while self._seen:
             hook = self._seen.popleft()
             with contextlib.suppress(KeyError, ValueError):
-                event = self._read(hook)
+                _, event = _read(hook)
                 caller, session = self._session(bundle, hook, event)
                 if event.name == "PreToolUse":
                     call = session.placed(caller, event)
@@ -329,6 +319,13 @@ class Outage:
             self._spool().add(_encode(record))
         except OSError:
             self.unstored += 1
+
+
+def _read(hook: HookRequest) -> tuple[Client, HookEvent]:
+    """Read a hook's client and event. Raise KeyError for an unknown client, ValueError for an unreadable payload."""
+    payload = msgspec.json.decode(hook.body.decode("utf-8", "replace"), type=dict)
+    client = who_posts(CLIENTS[hook.client], payload)
+    return client, client.read(payload, hook.event)
 
 
 def _lifted(bundle: Bundle, call: ToolCall, policies: PolicySet) -> frozenset[str]:

@@ -9,8 +9,8 @@ from baton.rules.call.modes import Freeze, ModeSetting
 from baton.rules.policy.load import Layer
 from baton.rules.policy.rules.files import Unlock
 
-LONGEST_OUTAGE_D = 7
-"""Days for which the server accepts decisions made without it."""
+LONGEST_OUTAGE_S = 604_800
+"""How long the server accepts decisions made without it, in seconds."""
 MOST_RECORDS = 200
 """Decisions delivered together."""
 

@@ -15,7 +15,7 @@ from baton.cli.hooks.hook_files import installed, is_empty, off_switch
 from baton.cli.hooks.hook_files import uninstall as take_out
 from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import manifest
-from baton.cli.hooks.relay import NATIVE, new_port, relay_of, stop_running, transport_of
+from baton.cli.hooks.relay import NATIVE, forget_rules, new_port, relay_of, stop_running, transport_of
 from baton.cli.hooks.shims import ShimKind, default_kind, find_program
 from baton.cli.hooks.status import report, server_report, show
 from baton.cli.options import AsJson
@@ -23,7 +23,7 @@ from baton.cli.output import end_with_json
 from baton.clients.document import summary
 from baton.clients.registry import SPECS
 from baton.local import person_token
-from baton.local.config import DEFAULT_URL, RELAY, RELAY_PORT, LocalConfig, config_path, load, save, stored
+from baton.local.config import BUNDLE, DEFAULT_URL, RELAY, RELAY_PORT, LocalConfig, config_path, load, save, stored
 from baton.local.project import find_project
 from baton.local.server import Api, ApiError, TokenRefused
 
@@ -220,6 +220,8 @@ def install_hooks(
         values["BATON_WORK_ITEMS_COMMAND"] = work_items
     if port != stored(RELAY_PORT):
         stop_running()  # the next session starts it with the port
+    if stored(BUNDLE) and not values[RELAY]:
+        forget_rules()
     try:
         written = save(values)
     except ValueError as error:

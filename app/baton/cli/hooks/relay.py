@@ -14,7 +14,7 @@ from baton.cli.groups import group
 from baton.cli.hooks.entries import Transport
 from baton.cli.options import AsJson
 from baton.cli.output import show_json
-from baton.local.config import RELAY, RELAY_PORT, stored
+from baton.local.config import BUNDLE, RELAY, RELAY_PORT, config_path, save, stored
 from baton.local.server import ApiError, UnixConnection
 from baton.relay.process import relay_socket
 from baton.shared.person_socket import is_ours
@@ -65,6 +65,13 @@ def stop_running() -> None:
     """Stop the relay, if it runs."""
     if _ask("GET")[1]:
         _ask("DELETE")
+
+
+def forget_rules() -> None:
+    """Remove the relay's stored rules. Records that wait for the server stay."""
+    save({BUNDLE: ""})
+    for one in config_path().parent.glob("relay-*.json"):
+        one.unlink(missing_ok=True)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import RowMapping, Table, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.sql import Database, insert_into, table_of
+from baton.kernel.base.sql import Database, insert_into, table_of, upsert
 from baton.rules.call.call import Principal
 from baton.shared.code_map import Outline
 from baton.shared.storable import storable
@@ -93,13 +93,7 @@ async def put(connection: AsyncConnection, principal: Principal, project: str, o
         }
         for one in outlines
     ]
-    insert = insert_into(connection.dialect.name, FILES)
-    replaced = ("digest", "language", "symbol_count", "symbols", "mentions")
-    upsert = insert.on_conflict_do_update(
-        index_elements=["organisation", "user", "project", "path"],
-        set_={name: insert.excluded[name] for name in replaced},
-    )
-    await connection.execute(upsert, rows)
+    await upsert(connection, FILES, rows)
 
 
 async def remove_files(connection: AsyncConnection, principal: Principal, project: str, paths: Collection[str]) -> None:

@@ -23,6 +23,7 @@ from baton.context.patterns.pattern import LONGEST_MESSAGE, one_line
 from baton.context.patterns.store import PatternCounts
 from baton.events.emitting.emission import Emitter, natural_id
 from baton.events.payloads import ApplicablePattern, ComplianceEvaluate, ComplianceEvaluated, ComplianceViolation
+from baton.kernel.base.pause import tick
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.users import require
@@ -107,12 +108,7 @@ class Compliance:
     async def run(self, stop: asyncio.Event) -> None:
         """Evaluate queued edits one after the other until stopped."""
         while not stop.is_set():
-            waits = [asyncio.ensure_future(event.wait()) for event in (self._arrived, stop)]
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for wait in waits:
-                    wait.cancel()
+            await tick(60, self._arrived, stop)
             self._arrived.clear()
             while self._waiting and not stop.is_set():
                 await self._evaluate_in_time(self._waiting.popleft())

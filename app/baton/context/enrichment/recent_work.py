@@ -35,7 +35,6 @@ _TESTS = re.compile(
     r"|(?:go|cargo|dotnet|mvn|mvnw|gradle|gradlew|npm|yarn|pnpm|bun|deno|mix|swift|rake|make|just|task|bazel)\s+(?:run\s+|-\S+\s+)?"
     r"(?:[\w:.-]*test[\w:.-]*|check)(?![\w-]))"
 )
-_decisions = DECISIONS
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,16 +67,16 @@ class RecentWork(msgspec.Struct, frozen=True, kw_only=True):
 
 async def read(database: Database, principal: Principal, project: str, since: datetime) -> RecentWork:
     """Read the work of a developer's agents in a project since a timestamp. Raise DatabaseUnavailable."""
-    mine = (_decisions.c.organisation == principal.organisation, _decisions.c.user == storable(principal.user))
+    mine = (DECISIONS.c.organisation == principal.organisation, DECISIONS.c.user == storable(principal.user))
     newest = (
         select(
             *(
-                _decisions.c[name]
+                DECISIONS.c[name]
                 for name in ("id", "at", "project", "event", "tool", "command", "paths", "decision", "outcome", "rules")
             )
         )
         .where(*mine)
-        .order_by(_decisions.c.id.desc())
+        .order_by(DECISIONS.c.id.desc())
         .limit(NEWEST)
         .subquery()
     )

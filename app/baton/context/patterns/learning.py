@@ -31,7 +31,6 @@ from baton.shared.storable import storable
 # Repetitions in a team's sessions, from the table of decisions.
 
 MOST_COMMANDS = 200
-_decisions = DECISIONS
 
 
 class RepeatedCommand(msgspec.Struct, frozen=True):
@@ -47,20 +46,20 @@ async def commands(
     database: Database, organisation: str, team: str, since: datetime, *, least_sessions: int
 ) -> list[RepeatedCommand]:
     """Return the commands of at least so many sessions of a team, most repeated first. Raise DatabaseUnavailable."""
-    sessions = func.count(_decisions.c.session_id.distinct())
+    sessions = func.count(DECISIONS.c.session_id.distinct())
     query = (
-        select(_decisions.c.project, _decisions.c.command, sessions, func.count(_decisions.c.user.distinct()))
+        select(DECISIONS.c.project, DECISIONS.c.command, sessions, func.count(DECISIONS.c.user.distinct()))
         .where(
-            _decisions.c.organisation == organisation,
-            _decisions.c.team == storable(team),
-            _decisions.c.id >= least_id(since),  # the index of teams is by id
-            _decisions.c.event == "PreToolUse",
-            _decisions.c.outcome == "ran",
-            _decisions.c.command != "",
+            DECISIONS.c.organisation == organisation,
+            DECISIONS.c.team == storable(team),
+            DECISIONS.c.id >= least_id(since),  # the index of teams is by id
+            DECISIONS.c.event == "PreToolUse",
+            DECISIONS.c.outcome == "ran",
+            DECISIONS.c.command != "",
         )
-        .group_by(_decisions.c.project, _decisions.c.command)
+        .group_by(DECISIONS.c.project, DECISIONS.c.command)
         .having(sessions >= least_sessions)
-        .order_by(sessions.desc(), _decisions.c.command)
+        .order_by(sessions.desc(), DECISIONS.c.command)
         .limit(MOST_COMMANDS)
     )
     return [RepeatedCommand(*row) for row in await database.rows(query)]

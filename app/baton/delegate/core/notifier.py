@@ -5,6 +5,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Iterator
 
+from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis
 from baton.kernel.redis.listener import listen
 
@@ -82,9 +83,7 @@ class JobNotifier:
 
 async def wait(event: asyncio.Event, seconds: float) -> bool:
     """Wait for an event with a timeout. Clear it, and return whether it was set."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
+    await pause(event, seconds)
     was_set = event.is_set()
     event.clear()
     return was_set

@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.driver import PATIENCE_S
+from baton.kernel.base.errors import Invalid
 from baton.kernel.base.sql import Database
 
 _turns: WeakKeyDictionary[Database, asyncio.Lock] = WeakKeyDictionary()  # orders writers: SQLite has no queue
@@ -49,18 +50,28 @@ async def _begin(connection: AsyncConnection) -> None:
             return
 
 
-# The default period of a list or a sum: the last seven days.
+# The period of a list or a sum: by default the last seven days.
 
 WEEK = timedelta(days=7)
-_FIRST_WEEK_ENDS = datetime.min.replace(tzinfo=UTC) + WEEK
+YEAR = timedelta(days=366)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
-def start_of(since: datetime | None, until: datetime | None) -> datetime:
-    """Return `since`, or seven days before `until` (default: now)."""
-    if since is not None:
-        return since
-    # The year 1 is the minimum date.
-    return max(until or datetime.now(UTC), _FIRST_WEEK_ENDS) - WEEK
+def start_of(since: datetime | None, until: datetime | None, usual: timedelta = WEEK) -> datetime:
+    """Return `since`, or the `usual` period before `until` (default: now)."""
+    return since or max(until or datetime.now(UTC), _EARLIEST + usual) - usual
+
+
+def period_of(
+    since: datetime | None, until: datetime | None, usual: timedelta = WEEK, longest: timedelta = YEAR, by: str = ""
+) -> tuple[datetime, datetime]:
+    """Return the start (`start_of`) and the end of a period. Raise Invalid if it is longer than `longest`."""
+    end = until or datetime.now(UTC)
+    start = start_of(since, end, usual)
+    if end - start > longest:
+        why = f"is more than {longest.days} days before the end of the period"
+        raise Invalid("since", f"{why}, by `{by}`" if by else why)
+    return start, end
 
 
 # Time buckets (UTC) for SQL grouping and for answers.

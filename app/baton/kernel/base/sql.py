@@ -151,6 +151,14 @@ def insert_into(dialect: str, table: Table) -> sqlite.Insert:
     return cast("sqlite.Insert", postgresql.insert(table))
 
 
+async def upsert(connection: AsyncConnection, table: Table, rows: Any, *changed: str) -> None:
+    """Insert a row or a list of rows. Of one whose key is stored, change these columns, by default all."""
+    insert = insert_into(connection.dialect.name, table)
+    names = changed or [column.name for column in table.c if not column.primary_key]
+    set_ = {name: insert.excluded[name] for name in names}
+    await connection.execute(insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=set_), rows)
+
+
 def database_url(settings: Settings) -> URL:
     """Return the database's URL, with the asynchronous driver. Raise ValueError for an unsupported database."""
     if not settings.database_url:

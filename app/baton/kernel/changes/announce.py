@@ -55,7 +55,7 @@ class Changes:
         some: Callable[[list[str]], Awaitable[None]] | None = None,
     ) -> None:
         """Register the reload of a kind of state: of all of it, and optionally of some objects."""
-        self._reloads[kind] = reload
+        self._reloads[kind], self._stamp = reload, ()
         if some is not None:
             self._reload_some[kind] = some
 
@@ -139,26 +139,23 @@ class Changes:
         stamp = self._database.stamp()
         if stamp and stamp == self._stamp:
             return
-        self._stamp = ()
         try:
             numbers = await store.numbers(self._database, self._organisation)
         except DatabaseUnavailable:
             return
-        kinds = list(self._reloads)
-        for kind in kinds:
+        self._stamp = stamp
+        for kind in list(self._reloads):  # a reload may register more
             number = numbers.get(kind, 0)
             if number > self._seen.get(kind, 0):
                 try:
                     await self._read_again(kind, number)
                 except DatabaseUnavailable:
-                    stamp = ()
+                    self._stamp = ()
                 except Exception:
                     log.exception("changed %s could not be read again", kind)
                     self._seen[kind] = number
             else:
                 self._seen.setdefault(kind, number)  # it has never changed
-        # A reload may have registered more kinds.
-        self._stamp = stamp if len(kinds) == len(self._reloads) else ()
 
 
 # Leadership between servers: a table of work done by one server at a time.

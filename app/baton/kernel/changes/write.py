@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.sql import Database, insert_into, table_of
+from baton.kernel.base.sql import Database, table_of, upsert
 from baton.kernel.changes import audit_store, numbers
 from baton.rules.call.call import Principal
 
@@ -129,5 +129,4 @@ async def get_with(connection: AsyncConnection, organisation: str, key: str) -> 
 async def put(connection: AsyncConnection, organisation: str, key: str, value: dict[str, Any], version: int) -> None:
     """Store a version of a setting. Call it within a change (`kernel.changes.write`), which excludes others."""
     row = {"organisation": organisation, "key": key, "value": value, "version": version}
-    insert = insert_into(connection.dialect.name, SETTINGS).values(row)
-    await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "key"], set_=row))
+    await upsert(connection, SETTINGS, row)

@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import Table, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.sql import Database, insert_into, row_of, table_of
+from baton.kernel.base.sql import Database, row_of, table_of, upsert
 from baton.people.directory import Alias, Directory, Project, Team, User
 from baton.shared.storable import storable
 
@@ -57,10 +57,7 @@ async def find(connection: AsyncConnection, organisation: str, kind: type[T], na
 
 async def put(connection: AsyncConnection, organisation: str, row: User | Team | Project | Alias) -> None:
     """Insert or replace a user, a team, a project or an alias."""
-    table = TABLES[type(row)]
-    values = row_of(row)
-    insert = insert_into(connection.dialect.name, table).values(values | {"organisation": organisation})
-    await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "name"], set_=values))
+    await upsert(connection, TABLES[type(row)], row_of(row) | {"organisation": organisation})
 
 
 async def remove(connection: AsyncConnection, organisation: str, kind: type[T], name: str) -> None:

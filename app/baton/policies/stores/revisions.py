@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import select, update
 
-from baton.kernel.base.sql import Database, insert_into, table_of, types_of
+from baton.kernel.base.sql import Database, table_of, types_of, upsert
 from baton.policies.layer_versions import Revision
 from baton.shared.storable import storable
 
@@ -27,9 +27,7 @@ async def note(database: Database, organisation: str, files: Mapping[str, Mappin
             if one not in known
         ]
         if rows:
-            insert = insert_into(database.dialect, REVISIONS)
-            key = ["organisation", "revision"]
-            await connection.execute(insert.on_conflict_do_update(index_elements=key, set_={"activated_at": at}), rows)
+            await upsert(connection, REVISIONS, rows, "activated_at")
 
 
 async def latest(database: Database, organisation: str, limit: int = 50) -> list[Revision]:

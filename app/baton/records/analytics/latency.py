@@ -2,15 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 
-from baton.kernel.base.clock import bucket_name, start_of_bucket
-from baton.kernel.base.errors import Invalid
+from baton.kernel.base.clock import bucket_name, period_of, start_of_bucket
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PeriodQuery, Shown
@@ -158,11 +157,7 @@ class Latencies:
             StoreUnavailable: If the database is unavailable or takes too long.
         """
         scope = row_scope(principal, "analytics.read")
-        end = until or datetime.now(UTC)
-        earliest = datetime.min.replace(tzinfo=UTC)
-        start = since or (end - USUAL[by] if end - earliest > USUAL[by] else earliest)
-        if end - start > LONGEST[by]:
-            raise Invalid("since", f"is more than {LONGEST[by].days} days before the end of the period, by `{by}`")
+        start, end = period_of(since, until, USUAL[by], LONGEST[by], by)
         wanted = LatencyFilter(since=start, until=end, event=event, user=user, team=team)
         with StoreErrors("latencies cannot be summed up now; try a shorter period, or later"):
             counts = await find(self._database, principal.organisation, scope, wanted, by)

@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import Database, insert_into
+from baton.kernel.base.sql import Database, upsert
 from baton.records.columns.hours import DAY_HOURS, SETTLED_S, hour_of, start_of_hour
 from baton.records.columns.piece import Piece
 from baton.records.columns.reading import NAMES, kept_hours, of_rows
@@ -101,8 +101,7 @@ async def write_hour(connection: AsyncConnection, organisation: str, hour: int) 
     """Write the columns of one hour, in place of its old ones; its day is to be written again."""
     key = {"organisation": organisation, "hour": hour}
     # First, because it and writers of this hour's rows wait for each other: `marks_of_stale`.
-    valid = insert_into(connection.dialect.name, SUMMED).values(**key, valid=True)
-    await connection.execute(valid.on_conflict_do_update(index_elements=["organisation", "hour"], set_={"valid": True}))
+    await upsert(connection, SUMMED, key | {"valid": True})
     await forget_days(connection, [(organisation, hour // DAY_HOURS)])
     await connection.execute(delete(COLUMNS).where(COLUMNS.c.organisation == organisation, COLUMNS.c.hour == hour))
     of_hour = (DECISIONS.c.id >= least_id(start_of_hour(hour)), DECISIONS.c.id < least_id(start_of_hour(hour + 1)))
@@ -143,9 +142,6 @@ async def forget_days(connection: AsyncConnection, days: Iterable[tuple[str, int
     """
     for organisation, day in sorted(set(days)):
         key = {"organisation": organisation, "day": day}
-        stale = insert_into(connection.dialect.name, SUMMED_DAYS).values(**key, valid=False)
-        await connection.execute(
-            stale.on_conflict_do_update(index_elements=["organisation", "day"], set_={"valid": False})
-        )
+        await upsert(connection, SUMMED_DAYS, key | {"valid": False})
         of_day = (DAY_COLUMNS.c.organisation == organisation, DAY_COLUMNS.c.day == day)
         await connection.execute(delete(DAY_COLUMNS).where(*of_day))

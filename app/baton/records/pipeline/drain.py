@@ -30,7 +30,7 @@ GATHER_S = 0.05
 """Pause after a batch that was not full, in seconds: fewer and larger transactions."""
 TRIM_S = 5.0
 LOOK_BACK_S = 60.0
-"""Time between trims while entries come, and between searches for entries that a stopped drain left unacknowledged, in seconds."""
+"""Time between trims, and between searches for entries that a stopped drain left unacknowledged, in seconds."""
 LATE_S = 300.0
 """How long a report waits for its decision, in seconds; so do at most 200 of them."""
 FIRST_PAUSE_S = 0.1
@@ -104,7 +104,7 @@ class Drain:
                     # Acknowledge only after the commit: a crash between the two stores the batch again, and loses nothing.
                     await self._log.done(entries)
                     await self._note_trouble("")
-                await self._tidy(is_idle=not entries)
+                await self._tidy()
                 backoff.reset()
             except Exception as error:  # noqa: BLE001 - the drain must survive any error
                 # The entries of this batch are not acknowledged, so
@@ -123,16 +123,14 @@ class Drain:
             if 0 < len(entries) < BATCH:
                 await self._rest(GATHER_S)
 
-    async def _tidy(self, *, is_idle: bool) -> None:
+    async def _tidy(self) -> None:
         now = asyncio.get_running_loop().time()
-        looks_back = now - self._looked_back > LOOK_BACK_S
         if now - self._trimmed > TRIM_S or self._stopping.is_set():
             self._trimmed = now
-            if looks_back or not is_idle:
-                await self._trim()
+            await self._trim()
             await self._store_left()
             await self._store_late()
-        if looks_back:
+        if now - self._looked_back > LOOK_BACK_S:
             self._looked_back = now
             self._log.look_back()
 

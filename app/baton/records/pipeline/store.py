@@ -3,13 +3,12 @@
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import func, select
 
-from baton.kernel.base.driver import Dialect
-from baton.kernel.base.sql import Database
+from baton.kernel.base.driver import DriverUnavailable, driver
+from baton.kernel.base.sql import Database, DatabaseUnavailable, driver_target
 from baton.people.users import RowScope
 from baton.records.pipeline.rows import writes
 from baton.records.pipeline.search import Filters, matches, page
@@ -37,22 +36,14 @@ async def add(database: Database, records: Sequence[Record], reports: Sequence[O
     Raises:
         DatabaseUnavailable: If the database is unavailable; nothing was stored.
     """
-    dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
-    insert, rows, beside, updates, after = writes(dialect, records, reports)
-    async with database.transaction() as connection:
-        if dialect == "sqlite":
-            new = [row[0] for row in rows if (await connection.exec_driver_sql(insert, row)).rowcount == 1]
-        else:
-            columns = tuple(map(list, zip(*rows, strict=True)))
-            new = list((await connection.exec_driver_sql(insert, columns)).scalars()) if rows else []
-        for statement, each in beside(new):
-            await connection.exec_driver_sql(statement, list(each))
-        changed: list[tuple[Any, ...]] = []
-        for statement, each in updates:
-            for one in each:
-                changed += [tuple(row) for row in await connection.exec_driver_sql(statement, one)]
-        for statement, each in after(new, [changed]):
-            await connection.exec_driver_sql(statement, list(each))
+    target = driver_target(database.engine.url)
+    writer = driver(target)
+    try:
+        await writer.write(writes(target.dialect, records, reports))
+    except DriverUnavailable as error:
+        raise DatabaseUnavailable(str(error), database.place) from error
+    finally:
+        await writer.close()
 
 
 async def find(

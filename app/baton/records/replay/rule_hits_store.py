@@ -22,7 +22,6 @@ from baton.rules.call.record import Record
 from baton.rules.policy.rules.files import pack_of
 from baton.shared.record_ids import least_id, moment_of
 
-_reports = WRONG_BLOCKS
 STOPS = ("deny", "ask", "shadow")
 """Effects of a hit that stopped a call, or would have."""
 
@@ -87,9 +86,9 @@ async def hits(database: Database, organisation: str, scope: RowScope, period: T
 
 async def reports(database: Database, organisation: str, scope: RowScope, period: TimeRange) -> dict[str, int]:
     """Return how many wrong blocks were reported of each rule."""
-    query = select(_reports.c.rule, func.count()).group_by(_reports.c.rule)
-    in_period = _reports.c.at >= period.since, _reports.c.at < period.until
-    query = scope.limit(query.where(_reports.c.organisation == organisation, *in_period), _reports)
+    query = select(WRONG_BLOCKS.c.rule, func.count()).group_by(WRONG_BLOCKS.c.rule)
+    in_period = WRONG_BLOCKS.c.at >= period.since, WRONG_BLOCKS.c.at < period.until
+    query = scope.limit(query.where(WRONG_BLOCKS.c.organisation == organisation, *in_period), WRONG_BLOCKS)
     return {row[0]: row[1] for row in await _all(database, query)}
 
 

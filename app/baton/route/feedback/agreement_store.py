@@ -9,21 +9,18 @@ from baton.records.tables import DECISIONS
 from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.route.llm.client import Agreement
 
-_decisions = DECISIONS
-_feedback = ROUTE_FEEDBACK
-
 
 async def of_tier(database: Database, organisation: str, tier: str, since: datetime) -> Agreement:
     """Count the feedback on this tier's routes since a timestamp. Raise DatabaseUnavailable."""
-    right = case((_feedback.c.right_agent == _feedback.c.selected, 1), else_=0)
+    right = case((ROUTE_FEEDBACK.c.right_agent == ROUTE_FEEDBACK.c.selected, 1), else_=0)
     query = (
         select(func.count(), func.coalesce(func.sum(right), 0))
-        .select_from(_feedback.join(_decisions, _decisions.c.id == _feedback.c.route_id))
+        .select_from(ROUTE_FEEDBACK.join(DECISIONS, DECISIONS.c.id == ROUTE_FEEDBACK.c.route_id))
         .where(
-            _feedback.c.organisation == organisation,
-            _feedback.c.at >= since,
-            _decisions.c.organisation == organisation,
-            _decisions.c.routed_by == tier,
+            ROUTE_FEEDBACK.c.organisation == organisation,
+            ROUTE_FEEDBACK.c.at >= since,
+            DECISIONS.c.organisation == organisation,
+            DECISIONS.c.routed_by == tier,
         )
     )
     async with database.transaction() as connection:

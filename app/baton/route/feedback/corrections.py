@@ -12,25 +12,24 @@ from baton.shared.storable import storable
 LEAST_CORRECTIONS = 3  # times that people must have said the same
 MOST = 50
 _SURENESS, _MOST_SURE, _EACH = 0.7, 0.95, 0.02
-_feedback = ROUTE_FEEDBACK
 
 
 async def proposals(database: Database, organisation: str, team: str, since: datetime) -> list[NewPattern]:
     """Return a proposal for each agent that people often chose instead of another. Raise DatabaseUnavailable."""
     times = func.count()
     query = (
-        select(_feedback.c.selected, _feedback.c.right_agent, times)
+        select(ROUTE_FEEDBACK.c.selected, ROUTE_FEEDBACK.c.right_agent, times)
         .where(
-            _feedback.c.organisation == organisation,
-            _feedback.c.team == storable(team),
-            _feedback.c.at >= since,
-            _feedback.c.selected != "",
-            _feedback.c.right_agent != "",
-            _feedback.c.selected != _feedback.c.right_agent,
+            ROUTE_FEEDBACK.c.organisation == organisation,
+            ROUTE_FEEDBACK.c.team == storable(team),
+            ROUTE_FEEDBACK.c.at >= since,
+            ROUTE_FEEDBACK.c.selected != "",
+            ROUTE_FEEDBACK.c.right_agent != "",
+            ROUTE_FEEDBACK.c.selected != ROUTE_FEEDBACK.c.right_agent,
         )
-        .group_by(_feedback.c.selected, _feedback.c.right_agent)
+        .group_by(ROUTE_FEEDBACK.c.selected, ROUTE_FEEDBACK.c.right_agent)
         .having(times >= LEAST_CORRECTIONS)
-        .order_by(times.desc(), _feedback.c.right_agent)
+        .order_by(times.desc(), ROUTE_FEEDBACK.c.right_agent)
         .limit(MOST)
     )
     rows = await database.rows(query)

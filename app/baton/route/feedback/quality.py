@@ -2,14 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 
-from baton.kernel.base.clock import start_of, start_of_bucket
-from baton.kernel.base.errors import Invalid
+from baton.kernel.base.clock import period_of, start_of_bucket
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PeriodQuery, Shown
@@ -20,8 +19,6 @@ from baton.people.users import row_scope
 from baton.route.feedback import quality_store as store
 from baton.route.feedback.quality_store import FeedbackCount, QualityFilter, RouteCount
 from baton.rules.call.call import Principal
-
-LONGEST_PERIOD = timedelta(days=366)
 
 
 class RoutingQuality(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,9 +78,7 @@ class RouteQuality:
             StoreUnavailable: If the database is unavailable or takes too long.
         """
         scope = row_scope(principal, "analytics.read")
-        start, end = start_of(since, until), until or datetime.now(UTC)
-        if end - start > LONGEST_PERIOD:
-            raise Invalid("since", f"is more than {LONGEST_PERIOD.days} days before the end of the period")
+        start, end = period_of(since, until)
         wanted = QualityFilter(since=start, until=end, user=user, team=team)
         with StoreErrors("routes cannot be summed up now; try a shorter period, or later"):
             routes = await store.routes(self._database, principal.organisation, scope, wanted)

@@ -14,8 +14,6 @@ from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.shared.record_ids import least_id
 from baton.shared.storable import storable
 
-_feedback = ROUTE_FEEDBACK
-
 
 class QualityFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Filters for prompts, all of which must match. `since` is included, `until` is not."""
@@ -71,7 +69,7 @@ async def feedback(
     database: Database, organisation: str, scope: RowScope, wanted: QualityFilter
 ) -> list[FeedbackCount]:
     """Return the counts of feedback by its day. Raise DatabaseUnavailable."""
-    f = _feedback
+    f = ROUTE_FEEDBACK
     right = f.c.right_agent == f.c.selected
     counts: list[ColumnElement[Any]] = [
         bucket_of(f.c.at, "day", database.dialect).label("day"),

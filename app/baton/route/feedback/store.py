@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 from sqlalchemy import Index, select
 
-from baton.kernel.base.sql import Database, insert_into, row_of, table_of
+from baton.kernel.base.sql import Database, row_of, table_of, upsert
 from baton.shared.storable import storable
 
 
@@ -30,14 +30,9 @@ ROUTE_FEEDBACK = table_of(
 
 async def put(database: Database, organisation: str, feedback: Feedback) -> None:
     """Store feedback; later feedback of the same person on the same route replaces it. Raise DatabaseUnavailable."""
-    insert = insert_into(database.dialect, ROUTE_FEEDBACK).values(row_of(feedback) | {"organisation": organisation})
+    row = row_of(feedback) | {"organisation": organisation}
     async with database.transaction() as connection:
-        await connection.execute(
-            insert.on_conflict_do_update(
-                index_elements=["organisation", "route_id", "user"],
-                set_={"right_agent": insert.excluded.right_agent, "at": insert.excluded.at},
-            )
-        )
+        await upsert(connection, ROUTE_FEEDBACK, row, "right_agent", "at")
 
 
 async def of_team(database: Database, organisation: str, team: str, limit: int) -> list[Feedback]:

@@ -23,7 +23,6 @@ from baton.shared.storable import storable
 MOST_CHANGES = 1_000
 """Changes of modes, within the time of one session, that are looked at."""
 _STEPS = ("job.state", "permission.requested", "permission.resolved")
-_audit = AUDIT
 
 
 class SessionOwner(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,14 +130,14 @@ async def mode_changes(
     """Read the changes of modes during a session, after a place."""
     if whose.first is None or whose.last is None:
         return []
-    query = select(_audit).where(
-        _audit.c.organisation == organisation,
-        _audit.c.kind == "mode",
-        _audit.c.id >= least_id(whose.first if after is None else max(after.at, whose.first)),
-        _audit.c.at <= whose.last,
+    query = select(AUDIT).where(
+        AUDIT.c.organisation == organisation,
+        AUDIT.c.kind == "mode",
+        AUDIT.c.id >= least_id(whose.first if after is None else max(after.at, whose.first)),
+        AUDIT.c.at <= whose.last,
     )
     found = []
-    for row in await connection.execute(query.order_by(_audit.c.id).limit(MOST_CHANGES)):
+    for row in await connection.execute(query.order_by(AUDIT.c.id).limit(MOST_CHANGES)):
         setting = row.after or row.before
         place = SortKey(moment_of(row.id), MODES, row.id)
         if _concerns(setting, session_id, whose) and (after is None or place > after):

@@ -1,4 +1,5 @@
-import { Button, Code, Group, Text, TextInput } from "@mantine/core";
+import "@mantine/core/styles/Kbd.css";
+import { Button, Code, Group, Kbd, Text, TextInput } from "@mantine/core";
 import { IconBan, IconCheck } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
@@ -17,6 +18,15 @@ interface Props {
   /** Whether the word of a denial is asked for. */
   denying: boolean;
   setDenying: (denying: boolean) => void;
+}
+
+/** The key of a button, where there is a keyboard. */
+function Shortcut({ press }: { press: string }) {
+  return (
+    <Kbd size="xs" aria-hidden visibleFrom="sm">
+      {press}
+    </Kbd>
+  );
 }
 
 /** One question: who asks, what exactly, what to look at, why, until when; and the answer. */
@@ -89,6 +99,7 @@ export function QuestionCard({ question: one, busy, answer, denying, setDenying 
               color="var(--deny)"
               variant="outline"
               leftSection={<IconBan size={18} aria-hidden />}
+              rightSection={<Shortcut press="d" />}
               loading={busy}
               aria-keyshortcuts="d"
               onClick={() => (denying || one.kind === "job" ? answer(false, word.trim()) : setDenying(true))}
@@ -98,6 +109,7 @@ export function QuestionCard({ question: one, busy, answer, denying, setDenying 
             <Button
               className="touch"
               leftSection={<IconCheck size={18} aria-hidden />}
+              rightSection={<Shortcut press="a" />}
               loading={busy}
               aria-keyshortcuts="a"
               onClick={() => answer(true, "")}

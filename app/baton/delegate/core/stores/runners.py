@@ -14,50 +14,45 @@ from baton.delegate.core.job import LEASED_STATES, Job, Runner, RunnerCommand
 from baton.delegate.core.stores.tables import COMMANDS, JOBS, RUNNERS
 from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps, waiting_of
 from baton.kernel.base import clock
-from baton.kernel.base.sql import insert_into, row_of
+from baton.kernel.base.sql import row_of, upsert
 from baton.people.users import RowScope
 from baton.shared.storable import storable
 
 RESULT_COMMAND = "result"  # the kind of commands for a job's result
 RESULT_LIMIT = timedelta(seconds=60)  # timeout of such a command
-_runners = RUNNERS
 
 
 async def put(connection: AsyncConnection, runner: Runner) -> None:
     """Store a runner's report, and lock its row until the transaction ends."""
-    row = row_of(runner)
-    new = insert_into(connection.dialect.name, _runners).values(row)
-    await connection.execute(new.on_conflict_do_update(index_elements=["organisation", "user", "id"], set_=row))
+    await upsert(connection, RUNNERS, row_of(runner))
 
 
 async def find(connection: AsyncConnection, organisation: str, scope: RowScope) -> list[Runner]:
     """List runners, latest contact first."""
-    query = scope.limit(select(_runners).where(_runners.c.organisation == organisation), _runners)
-    rows = await connection.execute(query.order_by(_runners.c.last_seen.desc(), _runners.c.user, _runners.c.id))
+    query = scope.limit(select(RUNNERS).where(RUNNERS.c.organisation == organisation), RUNNERS)
+    rows = await connection.execute(query.order_by(RUNNERS.c.last_seen.desc(), RUNNERS.c.user, RUNNERS.c.id))
     return [msgspec.convert(row._asdict(), Runner) for row in rows]
 
 
 async def is_alive(connection: AsyncConnection, job: Job, since: datetime) -> bool:
     """Return whether the process that holds a job made contact since a given time."""
-    query = select(_runners.c.id).where(
-        _runners.c.organisation == job.organisation,
-        _runners.c.user == job.runner_user,
-        _runners.c.id == job.runner_id,
-        _runners.c.boot_id == job.boot_id,
-        _runners.c.last_seen >= since,
+    query = select(RUNNERS.c.id).where(
+        RUNNERS.c.organisation == job.organisation,
+        RUNNERS.c.user == job.runner_user,
+        RUNNERS.c.id == job.runner_id,
+        RUNNERS.c.boot_id == job.boot_id,
+        RUNNERS.c.last_seen >= since,
     )
     return (await connection.execute(query)).first() is not None
 
 
 async def usable(connection: AsyncConnection, organisation: str, users: set[str], teams: set[str]) -> list[Runner]:
     """List the runners allowed to take jobs of these users and teams, latest contact first."""
-    of_team = _runners.c.shared & _runners.c.team.in_([storable(team) for team in teams if team])
+    of_team = RUNNERS.c.shared & RUNNERS.c.team.in_([storable(team) for team in teams if team])
     query = (
-        select(_runners)
-        .where(
-            _runners.c.organisation == organisation, _runners.c.user.in_([storable(user) for user in users]) | of_team
-        )
-        .order_by(_runners.c.last_seen.desc(), _runners.c.user, _runners.c.id)
+        select(RUNNERS)
+        .where(RUNNERS.c.organisation == organisation, RUNNERS.c.user.in_([storable(user) for user in users]) | of_team)
+        .order_by(RUNNERS.c.last_seen.desc(), RUNNERS.c.user, RUNNERS.c.id)
     )
     return [msgspec.convert(row._asdict(), Runner) for row in await connection.execute(query)]
 
@@ -237,8 +232,8 @@ async def is_waiting(connection: AsyncConnection, command_id: str) -> bool:
 
 async def last_seen(connection: AsyncConnection, job: Job) -> datetime | None:
     """Return the last contact with a job's runner, or None if unknown."""
-    query = select(_runners.c.last_seen).where(
-        _runners.c.organisation == job.organisation, _runners.c.user == job.runner_user, _runners.c.id == job.runner_id
+    query = select(RUNNERS.c.last_seen).where(
+        RUNNERS.c.organisation == job.organisation, RUNNERS.c.user == job.runner_user, RUNNERS.c.id == job.runner_id
     )
     found: datetime | None = (await connection.execute(query)).scalar()
     return found

@@ -1,12 +1,11 @@
 """Counts the decisions visible to a principal, by time and group."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 
 import msgspec
 
-from baton.kernel.base.clock import Bucket
-from baton.kernel.base.errors import Invalid
+from baton.kernel.base.clock import Bucket, period_of
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.records.pipeline.store import Filters
@@ -63,10 +62,7 @@ class DecisionCounts:
             StoreUnavailable: If the database is unavailable or takes too long.
         """
         scope = row_scope(principal, "decisions.read")
-        until = wanted.until or datetime.now(UTC)
-        since = wanted.since or _before(until, USUAL[by])
-        if until - since > LONGEST[by]:
-            raise Invalid("since", f"is more than {LONGEST[by].days} days before the end of the period, by `{by}`")
+        since, until = period_of(wanted.since, wanted.until, USUAL[by], LONGEST[by], by)
         wanted = msgspec.structs.replace(wanted, scope=scope, since=since, until=until)
         with StoreErrors("decisions cannot be counted now; try a shorter period, or later"):
             names, rows = await store.counts(self._database, principal.organisation, wanted, by, group)
@@ -78,8 +74,3 @@ def _bucket(at: datetime, rows: list[store.CountRow]) -> BucketCounts:
     counts = {row.group: row.count for row in rows if row.group is not None}
     others = sum(row.count for row in rows if row.group is None)
     return BucketCounts(at, counts, others)
-
-
-def _before(moment: datetime, period: timedelta) -> datetime:
-    earliest = datetime.min.replace(tzinfo=UTC)
-    return moment - period if moment - earliest > period else earliest

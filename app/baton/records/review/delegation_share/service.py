@@ -3,17 +3,14 @@
 It counts calls, not money, because prices differ by contract.
 """
 
-from datetime import UTC, datetime, timedelta
-
 import msgspec
 
-from baton.kernel.base.clock import start_of
-from baton.kernel.base.errors import Invalid
+from baton.kernel.base.clock import period_of
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import Policies
 from baton.records.review.delegation_share import store
-from baton.records.review.delegation_share.groups import After, By, CallGroup, GroupFilter
+from baton.records.review.delegation_share.groups import After, By, CallGroup, DelegationFilter, GroupFilter
 from baton.rules.call.call import MODELS, Principal
 
 __all__ = ["After", "By", "CallGroup", "DelegationFilter", "DelegationShare", "cheaper", "share"]
@@ -26,19 +23,6 @@ SPAWN_TOOLS = frozenset(
     | {f"mcp__baton__invoke_{name}" for name in ("gemini", "gemini_agentic", "openai")}
 )
 """Tools that delegate, besides those of `agent_tools`: of Codex, Gemini CLI and Copilot CLI, and Baton's own."""
-LONGEST_PERIOD = timedelta(days=366)
-
-
-class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for calls, all of which must match. Without `since`: seven days before `until` or now."""
-
-    since: datetime | None = None
-    until: datetime | None = None
-    user: str = ""
-    team: str = ""
-    project: str = ""
-    session_id: str = ""
-    client: str = ""
 
 
 class DelegationShare:
@@ -59,10 +43,7 @@ class DelegationShare:
             StoreUnavailable: If the database is unavailable or takes too long.
         """
         theirs = row_scope(principal, "analytics.read")
-        until = wanted.until or datetime.now(UTC)
-        since = start_of(wanted.since, wanted.until)
-        if until - since > LONGEST_PERIOD:
-            raise Invalid("since", f"is more than {LONGEST_PERIOD.days} days before the end of the period")
+        since, _ = period_of(wanted.since, wanted.until)
         asked = msgspec.structs.asdict(wanted) | {"since": since}
         with StoreErrors("delegation cannot be summed up now; try a shorter period, or later"):
             return await store.find(
