@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from baton.kernel.base.errors import TooLongToFind
+from baton.kernel.base.errors import StoreUnavailable, TooLongToFind
 from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
+from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors, database_url
+from baton.kernel.redis.client import RedisUnavailable
 from baton.machines import session_projects
 from baton.machines.session_projects import LastContact
 from baton.modes import store as modes
@@ -58,6 +59,17 @@ async def test_a_file_that_cannot_be_opened_is_one_error(no_database):
         await no_database.look()
     with pytest.raises(DatabaseUnavailable):
         await modes.load_all(no_database, "default", NOON)
+
+
+async def test_a_store_that_is_away_refuses_with_the_given_detail(no_database):
+    with pytest.raises(StoreUnavailable, match="try again"):
+        async with no_database.transaction("try again"):
+            pass
+    for error in (DatabaseUnavailable("locked"), RedisUnavailable("hung")):
+        with pytest.raises(StoreUnavailable, match="try again"), StoreErrors("try again"):
+            raise error
+        with pytest.raises(type(error)), StoreErrors(""):
+            raise error
 
 
 async def test_a_file_that_is_no_database_is_one_error(tmp_path):
