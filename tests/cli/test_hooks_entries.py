@@ -111,7 +111,7 @@ def test_a_user_s_line_names_the_shim_and_the_config_by_path(person, scope):
     ("url", "client", "why"),
     [
         ("http://ada:pw@127.0.0.1", "claude-code", "contains a password"),
-        ("http://127.0.0.1", "codex", "`codex` has no http hooks"),
+        ("http://127.0.0.1", "codex", "no http hooks of `codex`"),
         ("http://127.0.0.1", "claude-code --scope project", "contain the port's secret"),
         ("http://127.0.0.1", "claude-code --shim python", "the hooks run `baton hook`"),
     ],

@@ -33,7 +33,7 @@ def test_a_switch_that_turns_them_off_is_told(person, client, off):
 
 def test_neither_takes_http_hooks(person):
     for client in ("gemini", "qwen"):
-        assert "has no http hooks" in person.types("install", "--client", client, "--transport", "http").stderr
+        assert "Baton uses no http hooks" in person.types("install", "--client", client, "--transport", "http").stderr
 
 
 CASE_24 = """{

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any, Literal
 import httpx2
 import pytest
 
+from baton.local.hook.main import read_config
 from baton.local.server import UnixConnection
 from tests.e2e import clients
 from tests.e2e.model_endpoint import ModelEndpoint, Script
@@ -325,14 +325,18 @@ def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def ask_relay(home: Path, method: str = "GET") -> Any:
+    """Ask the relay of a home for its state, or stop it with DELETE. Raise OSError where none runs."""
+    socket = read_config(str(home / ".config/baton/config")).get("BATON_RELAY", "").partition(" ")[0]
+    with contextlib.closing(UnixConnection(Path(socket or "/nowhere"), 5)) as connection:
+        connection.request(method, "/relay")
+        return json.loads(connection.getresponse().read())
+
+
 @pytest.fixture(autouse=True)
 def no_leftovers(tmp_path: Path) -> Iterator[None]:
     """Clients leave large caches in their homes, and hooks a relay; keep none."""
     yield
-    config = tmp_path / "home/.config/baton/config"
-    relay = re.search(r"^BATON_RELAY=(\S+)", config.read_text(), re.MULTILINE) if config.exists() else None
-    if relay:
-        with contextlib.suppress(OSError), contextlib.closing(UnixConnection(Path(relay[1]), 5)) as connection:
-            connection.request("DELETE", "/relay")
-            connection.getresponse().close()
+    with contextlib.suppress(OSError):
+        ask_relay(tmp_path / "home", "DELETE")
     shutil.rmtree(tmp_path, ignore_errors=True)

@@ -84,6 +84,11 @@ SPEC = spec.Spec(
             " person at the end of the turn. Before a permission dialog PermissionRequest shows the changed call, and"
             " what a rule stops is refused there."
         ),
+        (
+            "Its http hooks reach the relay on 127.0.0.1, but never for SessionStart (driven). While nobody listens there,"
+            " the call runs; `onFailure: block` stops it. With `HTTP_PROXY` or `HTTPS_PROXY` it posts to that proxy, unless"
+            " `NO_PROXY` names 127.0.0.1. Then choose `--transport curl`."
+        ),
     ),
     longest_wait=540,
     waiting="its `defer` ends a headless run with code 0; `-p --resume` asks the hook again. Baton waits instead",

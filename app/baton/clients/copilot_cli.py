@@ -46,6 +46,11 @@ SPEC = spec.Spec(
             "Its skills run no shell lines (driven). Its calls have no id, so a call that another hook changed is not"
             " noticed."
         ),
+        (
+            "It skips http hooks to 127.0.0.1, and the call runs, unless it was started with"
+            " `COPILOT_HOOK_ALLOW_LOCALHOST=1` (driven). With it, it posts calls and SessionStart, honours a refusal, and"
+            " refuses a call while nobody listens. Baton cannot set this variable, so the shim asks."
+        ),
     ),
     tools=_TOOLS,
     longest_wait=540,

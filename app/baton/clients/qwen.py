@@ -69,6 +69,11 @@ SPEC = spec.Spec(
             " person by its own rules, but not in yolo mode. Baton judges such a line only when an agent writes it."
             " Its skills run none."
         ),
+        (
+            "Its http hooks reach 127.0.0.1, also for SessionStart, and it honours a refusal (driven). While nobody listens,"
+            " and after a status of 503, the call runs, and no setting stops it. It posts to a proxy as Claude Code does. So"
+            " the shim asks."
+        ),
     ),
     tools=_TOOLS,
     longest_wait=50,

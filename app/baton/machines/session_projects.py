@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import select
 
-from baton.kernel.base.sql import Database, DatabaseUnavailable, insert_into, row_of, table_of
+from baton.kernel.base.sql import Database, DatabaseUnavailable, equal, insert_into, row_of, table_of
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script, place_key, session_tag
 from baton.people.users import Users
 from baton.rules.call.call import Principal, SessionModels, ToolCall
@@ -174,12 +174,8 @@ async def note(database: Database, organisation: str, seen: Sequence[LastContact
 async def load(database: Database, organisation: str, user: str = "") -> list[LastContact]:
     """List clients, latest contact first, optionally only a user's."""
     columns = (CLIENTS_SEEN.c.user, CLIENTS_SEEN.c.client, CLIENTS_SEEN.c.last_seen, CLIENTS_SEEN.c.protocol)
-    query = (
-        select(*columns).where(CLIENTS_SEEN.c.organisation == organisation).order_by(CLIENTS_SEEN.c.last_seen.desc())
-    )
-    if user:
-        query = query.where(CLIENTS_SEEN.c.user == storable(user))
-    return await database.read(query, LastContact)
+    query = select(*columns).where(CLIENTS_SEEN.c.organisation == organisation, *equal(CLIENTS_SEEN, user=user))
+    return await database.read(query.order_by(CLIENTS_SEEN.c.last_seen.desc()), LastContact)
 
 
 MOST = 10_000  # maximum number of clients between two flushes. Others are dropped.

@@ -12,13 +12,13 @@ from fastapi import APIRouter, Depends, Query, Response
 from msgspec.structs import asdict, fields
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
-from sqlalchemy import BigInteger, ColumnElement, Select, String, case, cast, func, literal_column, select
+from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, literal_column, select
 
 from baton.delegate.core.stores.tables import JOBS
 from baton.delegate.jobs.costs import Price, price_of_call
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
 from baton.kernel.base.clock import period_of
-from baton.kernel.base.sql import Database, StoreErrors
+from baton.kernel.base.sql import Database, StoreErrors, equal, within
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT, PeriodQuery, Shown
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, csv_response
@@ -138,20 +138,13 @@ async def of_jobs(
             for name, column in zip(("priced_input", "priced_cached", "priced_output"), tokens, strict=True)
         ),
         func.coalesce(func.sum(JOBS.c.cost_usd), 0.0).label("usd"),
-    ).where(JOBS.c.organisation == organisation)
-    query = query.where(JOBS.c.created_at >= wanted.since)
-    if wanted.until is not None:
-        query = query.where(JOBS.c.created_at < wanted.until)
-    query = _limited(query, scope, wanted).group_by(literal_column("1"), JOBS.c.tier)
+    ).where(
+        JOBS.c.organisation == organisation,
+        *within(JOBS.c.created_at, wanted.since, wanted.until),
+        *equal(JOBS, **{name: getattr(wanted, name) for name in _FILTERS}),
+    )
+    query = scope.limit(query, JOBS).group_by(literal_column("1"), JOBS.c.tier)
     return await database.read(query.order_by(literal_column("5").desc()).limit(MOST_ROWS), JobTokenSum, strict=False)
-
-
-def _limited(query: Select[Any], scope: RowScope, wanted: CostFilter) -> Select[Any]:
-    query = scope.limit(query, JOBS)
-    for name in _FILTERS:
-        if value := getattr(wanted, name):
-            query = query.where(JOBS.c[name] == storable(value))
-    return query
 
 
 def _group(by: CostBy, dialect: str) -> ColumnElement[Any]:

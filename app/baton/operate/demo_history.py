@@ -74,7 +74,7 @@ async def add_past(database: Database, principal: Principal, now: datetime, choi
         await feedback_store.put(database, organisation, one)
     async with database.transaction() as connection:
         await audit_store.add(
-            connection, principal, action="demonstration.past", kind="demonstration", object="decisions",
+            connection, principal, action="demonstration.past", object="decisions",
             after={"decisions": len(records), "days": DAYS}, reason=WHY,
         )  # fmt: skip
     return len(records)

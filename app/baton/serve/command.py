@@ -10,6 +10,7 @@ import typer
 
 from baton.kernel.base.settings import Settings
 from baton.serve.settings_doc import server_settings
+from baton.serve.warm import begin
 from baton.shared.environment import unknown_variables
 
 BACKLOG = 2_048  # maximum number of connections waiting to be accepted
@@ -22,7 +23,7 @@ def serve() -> None:
     """
     from baton.kernel.base import logs
 
-    gc.disable()  # all modules stay, and collecting them costs a fifth of the start time
+    begin()
     settings = server_settings()
     logs.configure(settings.log_level, settings.log_format)
     for problem in unknown_variables(os.environ):

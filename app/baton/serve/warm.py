@@ -1,10 +1,25 @@
 """Preparations of each process before it listens: modules, shipped rules, certificates."""
 
+import contextlib
+import ctypes
+import gc
 import os
 import sys
 import threading
 
 NICE = 10  # the `nice` value of a starting worker, so that the others answer first
+_HEAPS, _OWN_PAGES = (
+    (-8, 1),
+    (-3, 1 << 16),
+)  # glibc's `mallopt`: the number of heaps, the size of a block in pages of its own
+
+
+def begin() -> None:
+    """Collect no garbage until the server is ready. Share one heap between threads, and return large blocks at once."""
+    gc.disable()  # all modules stay, and collecting them costs a fifth of the start time
+    with contextlib.suppress(AttributeError):  # another C library
+        for option in (_HEAPS, _OWN_PAGES):
+            ctypes.CDLL(None).mallopt(*option)
 
 
 def warm() -> None:

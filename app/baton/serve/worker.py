@@ -4,7 +4,6 @@ It reads an `WorkerOrder` from standard input, and exits when that input ends wi
 """
 
 import asyncio
-import gc
 import os
 import signal
 import socket
@@ -13,7 +12,7 @@ import threading
 
 import msgspec
 
-from baton.serve.warm import warm_politely
+from baton.serve.warm import begin, warm_politely
 
 STOP_S = 15.0  # maximum time of a worker without its supervisor, in seconds
 READY = b"ready\n"  # the line printed by a ready worker
@@ -32,7 +31,7 @@ def main() -> None:
     if not line:  # the supervisor has already ended
         return
     order = msgspec.json.decode(line, type=WorkerOrder)
-    gc.disable()  # until it is ready, as in `baton.serve.command`
+    begin()
     warm_politely()
     from baton.kernel.base.logs import configure
     from baton.kernel.base.settings import Settings

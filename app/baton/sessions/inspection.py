@@ -161,7 +161,6 @@ class SessionAdmin:
                     connection,
                     principal,
                     action="session.reset",
-                    kind="session",
                     object=f"{calls.user}/{session_id}",
                     before=msgspec.to_builtins(past.calls),
                     reason=reason,

@@ -42,7 +42,7 @@ def transport_of(client: str, scope: str, asked: Transport | None, *, relay: boo
     """Return how a client asks. Raise ApiError if it cannot as the person wants it."""
     why = ""
     if client != NATIVE[0]:
-        why = f"`{client}` has no http hooks: one would make its whole settings file invalid"
+        why = f"Baton uses no http hooks of `{client}` (docs/clients.md)"
     elif scope != NATIVE[1]:
         why = "http hooks contain the port's secret, and a project's settings would share it"
     elif sys.platform != "linux":

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Index, func, insert, or_, select, tuple_, 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern, PatternFilter, Use
-from baton.kernel.base.sql import Database, row_of, table_of, types_of
+from baton.kernel.base.sql import Database, equal, row_of, table_of, types_of
 from baton.kernel.changes.numbers import CHANGES
 from baton.shared.storable import storable
 
@@ -87,10 +87,8 @@ async def find(
     database: Database, organisation: str, wanted: PatternFilter, *, before_id: str = "", limit: int = 50
 ) -> list[Pattern]:
     """Return patterns, newest first; `before_id` is the last id of the previous page."""
-    query = select(*_SHOWN).where(PATTERNS.c.organisation == organisation)
-    for name in ("team", "status", "project", "domain", "source"):
-        if value := getattr(wanted, name):
-            query = query.where(PATTERNS.c[name] == storable(value))
+    values = {name: getattr(wanted, name) for name in ("team", "status", "project", "domain", "source")}
+    query = select(*_SHOWN).where(PATTERNS.c.organisation == organisation, *equal(PATTERNS, **values))
     for word in wanted.words.split()[:MOST_WORDS]:
         query = query.where(_holds(word))
     if before_id:

@@ -91,7 +91,6 @@ class JobControl:
                         transaction.connection,
                         principal,
                         action=f"job.{step.__name__}",
-                        kind="job",
                         object=job.id,
                         before={"state": before.state},
                         after={"state": job.state, "cancel_requested": job.cancel_requested},

@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, lite
 
 from baton.delegate.core.stores.tables import JOBS
 from baton.kernel.base.clock import start_of
-from baton.kernel.base.sql import Database, StoreErrors
+from baton.kernel.base.sql import Database, StoreErrors, equal, within
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PeriodQuery, Shown
 from baton.kernel.http.paging import JSON_OR_CSV, AsTable, csv_response
@@ -21,7 +21,6 @@ from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.people.users import RowScope, row_scope
 from baton.rules.call.call import Principal
-from baton.shared.storable import storable
 
 CostGrouping = Literal["tier", "provider", "user", "team", "day", "agent_type"]
 TIERS = ("CHEAP", "MEDIUM", "EXPENSIVE")
@@ -136,7 +135,6 @@ async def sum_jobs(
     user: str = "",
 ) -> list[JobSum]:
     """Sum up a period's jobs by group and tier, sorted by group."""
-    since, until = period
     group = _group(by, database.dialect).label("group")
     unpriced = JOBS.c.cost_usd.is_(None)
     query = select(
@@ -149,15 +147,9 @@ async def sum_jobs(
         _total(case((unpriced, JOBS.c.cached_tokens), else_=0)).label("priced_cached"),
         _total(case((unpriced, JOBS.c.output_tokens), else_=0)).label("priced_output"),
         func.coalesce(func.sum(JOBS.c.cost_usd), 0.0).label("cost_usd"),
-    ).where(JOBS.c.organisation == organisation, JOBS.c.created_at >= since)
-    if until is not None:
-        query = query.where(JOBS.c.created_at < until)
-    if user:
-        query = query.where(JOBS.c.user == storable(user))
+    ).where(JOBS.c.organisation == organisation, *equal(JOBS, user=user), *within(JOBS.c.created_at, *period))
     query = scope.limit(query, JOBS).group_by(literal_column('"group"'), JOBS.c.tier)
-    async with database.transaction() as connection:
-        rows = [msgspec.convert(row._asdict(), JobSum, strict=False) for row in await connection.execute(query)]
-    return sorted(rows, key=lambda row: (row.group, row.tier))
+    return sorted(await database.read(query, JobSum, strict=False), key=lambda row: (row.group, row.tier))
 
 
 def _group(by: CostGrouping, dialect: str) -> ColumnElement[Any]:

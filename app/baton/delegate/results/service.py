@@ -91,9 +91,7 @@ class JobResults:
                     transaction.connection,
                     principal,
                     action=f"job.{verb}",
-                    kind="job",
                     object=job.id,
-                    before={},
                     after={"runner": job.runner_id, **asked},
                 )
         return await self._ended(job, action_id, wait_s)

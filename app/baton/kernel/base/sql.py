@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 import msgspec
-from sqlalchemy import Column, Dialect, Executable, Table, event, text
+from sqlalchemy import Column, ColumnElement, Dialect, Executable, Table, event, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
@@ -149,6 +149,19 @@ def insert_into(dialect: str, table: Table) -> sqlite.Insert:
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - not needed with SQLite
 
     return cast("sqlite.Insert", postgresql.insert(table))
+
+
+def equal(table: Table, **wanted: str) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions of a filter by columns. "" is any value, so never pass the organisation."""
+    return (table.c[name] == storable(value) for name, value in wanted.items() if value)
+
+
+def within(column: Column[Any], since: datetime | None, until: datetime | None) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions of a period, from `since` to before `until`."""
+    if since is not None:
+        yield column >= since
+    if until is not None:
+        yield column < until
 
 
 async def upsert(connection: AsyncConnection, table: Table, rows: Any, *changed: str) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import Index, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
-from baton.kernel.base.sql import Database, table_of
+from baton.kernel.base.sql import Database, equal, table_of, within
 from baton.lib.text.masking import mask, mask_json
 from baton.rules.call.call import Principal
 from baton.shared.storable import storable
@@ -38,13 +38,13 @@ async def add(
     principal: Principal,
     *,
     action: str,
-    kind: str,
     object: str,  # noqa: A002 - the column's name
+    kind: str = "",
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     reason: str = "",
 ) -> None:
-    """Add an entry in the change's own transaction. Secrets are masked."""
+    """Add an entry in the change's own transaction. Secrets are masked. `kind` is by default the action's first word."""
     await connection.execute(
         insert(AUDIT).values(
             id=str(uuid7()),
@@ -53,7 +53,7 @@ async def add(
             actor=storable(principal.user),
             role=principal.role,
             action=action,
-            kind=kind,
+            kind=kind or action.partition(".")[0],
             object=mask(storable(object)),
             before=mask_json(msgspec.to_builtins(before or {}, str_keys=True)),
             after=mask_json(msgspec.to_builtins(after or {}, str_keys=True)),
@@ -76,13 +76,7 @@ async def find(
 ) -> list[AuditEntry]:
     """Find entries, newest first, from `since` to before `until`. `before_id` is the previous page's last entry."""
     query = select(AUDIT).where(AUDIT.c.organisation == organisation).order_by(AUDIT.c.id.desc()).limit(limit)
-    for column, value in (("kind", kind), ("object", object), ("actor", actor)):
-        if value:
-            query = query.where(AUDIT.c[column] == storable(value))
-    if since is not None:
-        query = query.where(AUDIT.c.at >= since)
-    if until is not None:
-        query = query.where(AUDIT.c.at < until)
+    query = query.where(*equal(AUDIT, kind=kind, object=object, actor=actor), *within(AUDIT.c.at, since, until))
     if before_id:
         query = query.where(AUDIT.c.id < before_id)
     return await database.read(query, AuditEntry)

@@ -56,12 +56,10 @@ class SqlChange:
 
         `before` is empty for a new object, `after` for a removed one.
         """
-        action = action or self._action
         await audit_store.add(
             self.connection,
             self._principal,
-            action=action,
-            kind=action.partition(".")[0],
+            action=action or self._action,
             object=object,
             before=before,
             after=after,

@@ -141,11 +141,4 @@ class AccountSignIn:
         log.info("%s signs nobody in: %s", account.text, why)
         nobody = Principal(organisation=self._organisation, team="", user="", role="developer")
         async with self._database.transaction("sign-in is unavailable now; try again") as connection:
-            await audit_store.add(
-                connection,
-                nobody,
-                action="browser-session.refuse",
-                kind="browser-session",
-                object=account.text,
-                reason=why,
-            )
+            await audit_store.add(connection, nobody, action="browser-session.refuse", object=account.text, reason=why)

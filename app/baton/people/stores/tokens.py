@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import Index, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.sql import LARGEST_BATCH, Database, table_of
+from baton.kernel.base.sql import LARGEST_BATCH, Database, equal, table_of
 from baton.people.directory import Token
 from baton.shared.storable import storable
 
@@ -59,11 +59,10 @@ async def live(connection: AsyncConnection, organisation: str, role: str, now: d
     query = select(func.count()).where(
         TOKENS.c.organisation == organisation,
         TOKENS.c.role == role,
+        *equal(TOKENS, user=user),
         TOKENS.c.revoked_at.is_(None),
         TOKENS.c.expires_at.is_(None) | (TOKENS.c.expires_at > now),
     )
-    if user:
-        query = query.where(TOKENS.c.user == storable(user))
     return (await connection.execute(query)).scalar_one()
 
 

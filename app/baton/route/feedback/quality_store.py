@@ -7,12 +7,11 @@ import msgspec
 from sqlalchemy import ColumnElement, Select, Table, and_, case, func, literal_column, select
 
 from baton.kernel.base.clock import bucket_of
-from baton.kernel.base.sql import Database
+from baton.kernel.base.sql import Database, equal
 from baton.people.users import RowScope
 from baton.records.tables import DECISIONS
 from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.shared.record_ids import least_id
-from baton.shared.storable import storable
 
 
 class QualityFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,11 +83,7 @@ async def feedback(
 
 
 def _limited(query: Select[Any], table: Table, scope: RowScope, wanted: QualityFilter) -> Select[Any]:
-    query = scope.limit(query, table)
-    for name in ("user", "team"):
-        if value := getattr(wanted, name):
-            query = query.where(table.c[name] == storable(value))
-    return query
+    return scope.limit(query, table).where(*equal(table, user=wanted.user, team=wanted.team))
 
 
 def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:

@@ -16,7 +16,7 @@ from acp.schema import (
 )
 
 from baton.runner.agents.acp_client import AcpClient
-from baton.runner.agents.driving import NO_THREAD, AgentError, AgentRun, EventSink, with_recap
+from baton.runner.agents.driving import NO_THREAD, AgentDriver, AgentError, AgentRun, EventSink, with_recap
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import fitting, words
 from baton.runner.config import Provider
@@ -27,23 +27,16 @@ _CAPABILITIES = ClientCapabilities(fs=FileSystemCapabilities(read_text_file=True
 _CLIENT = Implementation(name="baton-runner", version="1")
 
 
-class AcpDriver:
+class AcpDriver(AgentDriver):
     """One session of one agent, for one prompt."""
 
     def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink) -> None:
-        self._provider = provider
-        self._task = task
-        self._tell = tell
+        super().__init__(provider, task, permissions, tell)
         self._client = AcpClient(task.folder, permissions, self._take)
         self._connection: ClientSideConnection | None = None
         self._session = ""
         self._appends = self._resumed = False
         self._listening = False
-        self.usage: dict[str, float] = {}
-
-    def command(self) -> list[str]:
-        """Return the adapter's command line."""
-        return self._provider.command
 
     async def work(self, tree: ProcessTree) -> str:
         """Open a session, set model and mode, send the prompt, and wait for the end of the turn."""

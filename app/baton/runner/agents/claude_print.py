@@ -29,18 +29,14 @@ _KINDS = {
 }
 
 
-class ClaudePrint:
+class ClaudePrint(driving.AgentDriver):
     """One run of `claude -p`. The prompt is written to standard input, the thinking budget to the environment."""
 
     def __init__(
         self, provider: Provider, task: driving.AgentRun, permissions: Permissions, tell: driving.EventSink
     ) -> None:
-        self._provider = provider
-        self._task = task
-        self._permissions = permissions
+        super().__init__(provider, task, permissions, tell)
         self._asking: set[asyncio.Task[None]] = set()
-        self._tell = tell
-        self.usage: dict[str, float] = {}
         self._messages: dict[str, dict[str, int]] = {}
         self._cancelled = self._begun = False
         self._tree: ProcessTree | None = None
@@ -96,9 +92,6 @@ class ClaudePrint:
         self._cancelled = True
         if self._tree:
             self._tree.interrupt()
-
-    async def close(self) -> None:
-        """Do nothing: only the pipes are open."""
 
     async def _answer(self, tree: ProcessTree, event: dict[str, Any]) -> None:
         """Ask for a tool call, and send the decision. The agent learns of any other request that it is unknown here."""

@@ -11,6 +11,7 @@ from baton.runner.agents.driving import (
     LONGEST_TITLE,
     NO_THREAD,
     ONCE,
+    AgentDriver,
     AgentError,
     AgentRun,
     EventSink,
@@ -31,14 +32,11 @@ _UNKNOWN = -32601  # JSON-RPC: the method does not exist
 _TOKENS = {"input_tokens": "inputTokens", "cached_tokens": "cachedInputTokens", "output_tokens": "outputTokens"}
 
 
-class CodexServer:
+class CodexServer(AgentDriver):
     """One turn of one Codex thread over JSON-RPC. A provider's mode is Codex's sandbox."""
 
     def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink) -> None:
-        self._provider = provider
-        self._task = task
-        self._permissions = permissions
-        self._tell = tell
+        super().__init__(provider, task, permissions, tell)
         self._tree: ProcessTree | None = None
         self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._asking: set[asyncio.Task[None]] = set()
@@ -47,11 +45,6 @@ class CodexServer:
         self._changed: dict[str, list[str]] = {}
         self._streamed: set[str] = set()
         self._cancelled = False
-        self.usage: dict[str, float] = {}
-
-    def command(self) -> list[str]:
-        """Return the command line of the server."""
-        return self._provider.command
 
     async def work(self, tree: ProcessTree) -> str:
         """Open a thread, send the prompt, answer the approvals, and wait for the end of the turn."""
@@ -83,9 +76,6 @@ class CodexServer:
         if self._tree and "turnId" in self._here:
             with contextlib.suppress(ConnectionError, OSError):
                 await send(self._tree, {"id": 0, "method": "turn/interrupt", "params": self._here})
-
-    async def close(self) -> None:
-        """Do nothing: only the pipes are open."""
 
     async def _open(self) -> str:
         """Resume the task's thread or start a new one. Return the prompt for it."""

@@ -1,8 +1,9 @@
 """The common interface of agents' drivers: input, output, errors."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -57,25 +58,30 @@ def with_recap(task: AgentRun) -> str:
 EventSink = Callable[[str, dict[str, Any]], None]  # receives an event's type and body. Must not wait.
 
 
-class AgentDriver(Protocol):
+class AgentDriver(ABC):
     """One agent, from start to end. `usage` has the known tokens and costs, in the server's format."""
 
-    usage: dict[str, float]
-
-    def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink, /) -> None:
-        """Store the arguments. Start nothing."""
+    def __init__(self, provider: Provider, task: AgentRun, permissions: Permissions, tell: EventSink) -> None:
+        self._provider = provider
+        self._task = task
+        self._permissions = permissions
+        self._tell = tell
+        self.usage: dict[str, float] = {}
 
     def command(self) -> list[str]:
         """Return the command line that starts the agent."""
+        return self._provider.command
 
+    @abstractmethod
     async def work(self, tree: ProcessTree) -> str:
         """Send the agent its task, and return ACP's stop reason. Raise AgentError, or ConnectionError if it died."""
 
+    @abstractmethod
     async def cancel(self) -> None:
         """Ask the agent to stop. `work` then returns if the agent obeys."""
 
-    async def close(self) -> None:
-        """Release the pipes before they are closed."""
+    async def close(self) -> None:  # noqa: B027 - most have nothing else open
+        """Release what is open besides the pipes, before they are closed."""
 
 
 ONCE = [{"id": kind, "name": name, "kind": kind} for kind, name in (("allow_once", "Allow"), ("reject_once", "Reject"))]

@@ -9,7 +9,7 @@ from sqlalchemy import Index, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base import clock
-from baton.kernel.base.sql import LARGEST_BATCH, Database, row_of, table_of, types_of
+from baton.kernel.base.sql import LARGEST_BATCH, Database, equal, row_of, table_of, types_of, within
 from baton.lib.text.masking import mask_json
 from baton.people.users import RowScope
 from baton.rules.agents.task_graph import Graph, Task
@@ -135,14 +135,11 @@ async def find(
     limit: int = 50,
 ) -> list[StoredGraph]:
     """Find graphs, the newest first."""
-    query = select(*_HEAD).where(GRAPHS.c.organisation == organisation)
-    for column, value in (("session_id", session_id), ("user", user)):
-        if value:
-            query = query.where(GRAPHS.c[column] == storable(value))
-    if since:
-        query = query.where(GRAPHS.c.created_at >= since)
-    if until:
-        query = query.where(GRAPHS.c.created_at < until)
+    query = select(*_HEAD).where(
+        GRAPHS.c.organisation == organisation,
+        *equal(GRAPHS, session_id=session_id, user=user),
+        *within(GRAPHS.c.created_at, since, until),
+    )
     if before_id:
         query = query.where(GRAPHS.c.id < storable(before_id))
     query = scope.limit(query, GRAPHS).order_by(GRAPHS.c.id.desc()).limit(limit)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job, JobFilter, State
 from baton.delegate.core.stores.tables import JOBS
-from baton.kernel.base.sql import Database, insert_into, row_of
+from baton.kernel.base.sql import Database, equal, insert_into, row_of, within
 from baton.people.users import RowScope
 from baton.shared.storable import storable
 
@@ -67,15 +67,12 @@ async def find(
     database: Database, organisation: str, scope: RowScope, wanted: JobFilter, *, before: tuple[str, ...], limit: int
 ) -> list[Job]:
     """Find jobs, newest first. `before` is the creation time and the id of the previous page's last job."""
-    query = scope.limit(select(JOBS).where(JOBS.c.organisation == organisation), JOBS)
-    for name in ("user", "session_id", "state", "provider", "graph_id", "workspace"):
-        value = getattr(wanted, name)
-        if value:
-            query = query.where(JOBS.c[name] == storable(value))
-    if wanted.since is not None:
-        query = query.where(JOBS.c.created_at >= wanted.since)
-    if wanted.until is not None:
-        query = query.where(JOBS.c.created_at < wanted.until)
+    names = ("user", "session_id", "state", "provider", "graph_id", "workspace")
+    query = scope.limit(select(JOBS), JOBS).where(
+        JOBS.c.organisation == organisation,
+        *equal(JOBS, **{name: getattr(wanted, name) for name in names}),
+        *within(JOBS.c.created_at, wanted.since, wanted.until),
+    )
     if before[0]:
         moment = datetime.fromisoformat(before[0])
         query = query.where(

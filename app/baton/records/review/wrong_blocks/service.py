@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.kernel.base.errors import Conflict, NotFound
-from baton.kernel.base.sql import Database, StoreErrors, insert_into, row_of, table_of
+from baton.kernel.base.sql import Database, StoreErrors, equal, insert_into, row_of, table_of
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.paging import check_if_match
 from baton.people.users import RowScope, covers, require, row_scope
@@ -76,9 +76,7 @@ async def find(
 ) -> list[WrongBlock]:
     """Return wrong blocks, newest first; `before_id` is the id of the last one of the page before."""
     query = _visible(organisation, scope).order_by(WRONG_BLOCKS.c.id.desc()).limit(limit)
-    for column, value in (("rule", rule), ("state", state), ("user", user)):
-        if value:
-            query = query.where(WRONG_BLOCKS.c[column] == storable(value))
+    query = query.where(*equal(WRONG_BLOCKS, rule=rule, state=state, user=user))
     if before_id:
         query = query.where(WRONG_BLOCKS.c.id < before_id)
     return await database.read(query, WrongBlock)

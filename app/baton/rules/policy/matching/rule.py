@@ -450,7 +450,7 @@ class Shells:
 
     def __init__(self, tables: ShellTables) -> None:
         self.tables = tables
-        self.read: Callable[[str], Shell] = lru_cache(maxsize=4096)(partial(read, tables))
+        self.read: Callable[[str], Shell] = lru_cache(maxsize=1_024)(partial(read, tables))
 
 
 class PolicySet:
@@ -584,7 +584,7 @@ def _remembered(shells: Shells) -> Callable[[str | None, bool, tuple[str, ...], 
     It is not a method of the set: a method's cache references the set, and would keep a replaced one alive.
     """
 
-    @lru_cache(maxsize=4096)
+    @lru_cache(maxsize=1_024)
     def reading(
         line: str | None,
         as_given: bool,  # noqa: FBT001 - part of the cache key, like every other argument
