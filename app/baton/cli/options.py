@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 import typer
 
@@ -21,6 +22,11 @@ Limit = Annotated[int, typer.Option(min=1, max=200, help="Show at most this many
 
 class UsageError(ApiError):
     """The command cannot be carried out as it was typed; the exit status is 2."""
+
+
+def path_of(*parts: str | int) -> str:
+    """Return a path of the API, such as `/users/ada`. A name in it may have slashes."""
+    return "".join(f"/{quote(str(one), safe='')}" for one in parts)
 
 
 def span_of(unit: timedelta) -> Callable[[str], timedelta]:

@@ -1,7 +1,6 @@
 """`baton jobs`: list, follow, cancel, approve and retry delegated jobs. `baton delegate` makes them."""
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
@@ -11,7 +10,7 @@ from baton.cli.jobs.follow import follow as follow_job
 from baton.cli.jobs.job_card import waiting_line
 from baton.cli.jobs.reply import comment, reply
 from baton.cli.jobs.result import apply, branch, diff, discard, pr
-from baton.cli.options import AsJson, Everybody, Limit
+from baton.cli.options import AsJson, Everybody, Limit, path_of
 from baton.cli.output import end_with_json, plain, show_table
 from baton.local.server import Api
 
@@ -49,7 +48,7 @@ def show(
     75 if no server answered for ten minutes; the job continues then.
     """
     api = Api()
-    one = api.request("GET", _path(job_id))
+    one = api.request("GET", path_of("jobs", job_id))
     if follow:
         raise typer.Exit(follow_job(api, one["id"]))
     end_with_json(one, when=as_json)
@@ -72,7 +71,7 @@ def show(
 @app.command()
 def output(job_id: JobId, as_json: AsJson = False) -> None:
     """Print the agent's answer so far."""
-    answer = Api().request("GET", f"{_path(job_id)}/output")
+    answer = Api().request("GET", path_of("jobs", job_id, "output"))
     end_with_json(answer, when=as_json)
     print(plain(answer["output"]))
 
@@ -89,7 +88,7 @@ app.command()(comment)
 @app.command()
 def cancel(job_id: JobId, as_json: AsJson = False) -> None:
     """Cancel a job."""
-    one = Api().request("POST", f"{_path(job_id)}/cancel")
+    one = Api().request("POST", path_of("jobs", job_id, "cancel"))
     end_with_json(one, when=as_json)
     print(f"Job {one['id']} is {one['state']}" + ("." if one["state"] == "cancelled" else ", to be cancelled."))
 
@@ -107,14 +106,10 @@ def retry(job_id: JobId, as_json: AsJson = False) -> None:
 
 
 def _change(job_id: str, how: str, *, as_json: bool) -> None:
-    one = Api().request("POST", f"{_path(job_id)}/{how}")
+    one = Api().request("POST", path_of("jobs", job_id, how))
     end_with_json(one, when=as_json)
     why = f": {plain(one['waiting']['detail'])}" if one.get("waiting") else ""
     print(f"Job {one['id']} is {one['state']}{why}.")
-
-
-def _path(job_id: str) -> str:
-    return f"/jobs/{quote(job_id, safe='')}"
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from urllib.parse import quote
 
 from baton.cli.jobs.job_card import Card
+from baton.cli.options import path_of
 from baton.local.server import Api, ApiError, PersonNeeded, Refused, TokenRefused
 
 FIRST_PAUSE_S = 0.2
@@ -35,7 +35,7 @@ def follow(api: Api, job_id: str) -> int:
                 connection.pause()
                 if card.queued:  # no event comes before a runner takes it, but the job itself says why it waits
                     _wait_for_runner(api, job_id, card, connection)
-                for name, kind, data in api.events(f"/jobs/{quote(job_id, safe='')}/events", last):
+                for name, kind, data in api.events(path_of("jobs", job_id, "events"), last):
                     last = name
                     connection.is_there()
                     card.show(kind, data)
@@ -59,7 +59,7 @@ def follow(api: Api, job_id: str) -> int:
 def _cancel(api: Api, job_id: str) -> bool:
     print("\nCancelling the job; press Ctrl-C again to stop watching.", file=sys.stderr)
     try:
-        api.request("POST", f"/jobs/{quote(job_id, safe='')}/cancel")
+        api.request("POST", path_of("jobs", job_id, "cancel"))
     except ApiError as error:  # it has ended meanwhile, or the server is unavailable
         print(f"baton: the job was not cancelled: {error}", file=sys.stderr)
         return False
@@ -94,7 +94,7 @@ class _Connection:
 
 
 def _wait_for_runner(api: Api, job_id: str, card: Card, connection: _Connection) -> None:
-    while (job := api.request("GET", f"/jobs/{quote(job_id, safe='')}"))["state"] == "queued":
+    while (job := api.request("GET", path_of("jobs", job_id)))["state"] == "queued":
         connection.is_there()
         card.wait(job.get("waiting"))
         time.sleep(LOOK_S)

@@ -5,7 +5,6 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
@@ -21,7 +20,7 @@ from baton.cli.jobs.arguments import (
     arguments,
 )
 from baton.cli.jobs.spawn import By, Model, Outcome, Roster, Thinking, Tools, Why, fields, show_plan
-from baton.cli.options import AsJson, Everybody, Limit, UsageError, span_of
+from baton.cli.options import AsJson, Everybody, Limit, UsageError, path_of, span_of
 from baton.cli.output import end_with_json, plain, show_table
 from baton.local.server import Api, ApiError
 
@@ -89,7 +88,7 @@ def list_(
 @app.command()
 def show(graph_id: GraphId, as_json: AsJson = False) -> None:
     """Show a graph's waves and the state of each task."""
-    _show(Api().request("GET", _path(graph_id)), as_json=as_json)
+    _show(Api().request("GET", path_of("graphs", graph_id)), as_json=as_json)
 
 
 @app.command()
@@ -125,7 +124,7 @@ def spawn(
     )
     if task:
         body["tasks"] = {name: {} for name in task}
-    done = Api().request("POST", f"{_path(graph_id)}/spawn:batch", body=body)
+    done = Api().request("POST", f"{path_of('graphs', graph_id)}/spawn:batch", body=body)
     end_with_json(done, when=as_json)
     for plan in done["spawned"]:
         show_plan(plan)
@@ -148,7 +147,7 @@ def reopen(
     graph_id: GraphId, wave: Annotated[int, typer.Argument(help="The wave, from 1.")], as_json: AsJson = False
 ) -> None:
     """Reopen a wave closed with tasks left; it is recorded as a violation."""
-    _show(Api().request("POST", f"{_path(graph_id)}/waves/{wave}/reopen"), as_json=as_json)
+    _show(Api().request("POST", path_of("graphs", graph_id, "waves", wave, "reopen")), as_json=as_json)
 
 
 @app.command()
@@ -160,7 +159,7 @@ def report(
     """Report how well waves were started in parallel, and the violations."""
     if bool(graph_id) == bool(session):
         raise UsageError("name a graph, or a session with --session")
-    path = f"/sessions/{quote(session, safe='')}/compliance" if session else f"{_path(graph_id)}/compliance"
+    path = path_of("sessions", session, "compliance") if session else path_of("graphs", graph_id, "compliance")
     found = Api().request("GET", path)
     end_with_json(found, when=as_json)
     for one in found["graphs"] if session else [found]:
@@ -177,7 +176,7 @@ def _tasks(file: str) -> Any:
 
 
 def _end(graph_id: str, task: str, how: str, detail: str, *, as_json: bool) -> None:
-    path = f"{_path(graph_id)}/tasks/{quote(task, safe='')}/{how}"
+    path = path_of("graphs", graph_id, "tasks", task, how)
     _show(Api().request("POST", path, query={"detail": detail} if detail else {}), as_json=as_json)
 
 
@@ -206,7 +205,3 @@ def _report(one: dict[str, Any]) -> None:
     for entry in one["log"]:
         refused = ", refused" if entry["refused"] else ""
         print(plain(f"  {entry['at']}  {entry['kind']}{refused}: {entry['detail']}"))
-
-
-def _path(graph_id: str) -> str:
-    return f"/graphs/{quote(graph_id, safe='')}"

@@ -1,12 +1,11 @@
 """`baton jobs reply|comment`: continues with an ended job's agent, in its thread and its workspace."""
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.jobs.follow import follow as follow_job
-from baton.cli.options import AsJson, UsageError
+from baton.cli.options import AsJson, UsageError, path_of
 from baton.cli.output import end_with_json
 from baton.local.server import Api
 
@@ -49,7 +48,7 @@ def comment(
 
 def _send(job_id: str, body: dict[str, Any], *, follow: bool, as_json: bool) -> None:
     api = Api()
-    answer = api.request("POST", f"/jobs/{quote(job_id, safe='')}/reply", body=body)
+    answer = api.request("POST", path_of("jobs", job_id, "reply"), body=body)
     end_with_json(answer, when=as_json)
     job = answer["job"]
     if follow:

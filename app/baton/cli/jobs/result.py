@@ -6,12 +6,11 @@ import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.jobs.job_card import summary
-from baton.cli.options import AsJson, UsageError
+from baton.cli.options import AsJson, UsageError, path_of
 from baton.cli.output import end_with_json, plain, show_json
 from baton.local import config as person
 from baton.local.server import Api, ApiError, Refused
@@ -91,7 +90,7 @@ def pr(
 ) -> None:
     """Push a branch of a job's changes, and open a pull or merge request with your `gh` or `glab`."""
     if not there:
-        title = title or str(Api().request("GET", f"/jobs/{quote(job_id, safe='')}")["title"])
+        title = title or str(Api().request("GET", path_of("jobs", job_id))["title"])
     action = RequestedAction(verb="pr", branch=branch_name, title=title, body=body, target=target, draft=draft)
     _do(job_id, action, there=there, as_json=as_json)
 
@@ -101,7 +100,7 @@ def _from_runner(job_id: str) -> str:
     parts, offset = [], 0
     while True:
         query = {"offset": str(offset)}
-        page = Api().request("GET", f"/jobs/{quote(job_id, safe='')}/diff/pages", query=query)
+        page = Api().request("GET", path_of("jobs", job_id, "diff", "pages"), query=query)
         parts.append(page["text"])
         if "next_offset" not in page:
             return "".join(parts)
@@ -136,7 +135,7 @@ def _asked(job_id: str, action: RequestedAction) -> dict[str, Any]:
         raise UsageError("`--attempt` is for this machine; a runner takes the newest attempt")
     fields = {"branch": action.branch, "title": action.title, "body": action.body, "target": action.target}
     body = {name: value for name, value in fields.items() if value} | ({"draft": True} if action.draft else {})
-    api, path = Api(), f"/jobs/{quote(job_id, safe='')}"
+    api, path = Api(), path_of("jobs", job_id)
     found: dict[str, Any] = api.request("POST", f"{path}/{action.verb}", body=body | {"wait_s": _WAIT_S})
     while found["state"] in {"asked", "taken"}:
         found = api.request("GET", f"{path}/actions/{found['id']}", query={"wait_s": str(_WAIT_S)})
@@ -155,7 +154,7 @@ def _records() -> Results:
 def _change(job_id: str, attempt: int) -> dict[str, Any]:
     """Return a job's changes: of the newest attempt from the server, of an earlier one from this machine."""
     if not attempt:
-        found: dict[str, Any] = Api().request("GET", f"/jobs/{quote(job_id, safe='')}/diff")
+        found: dict[str, Any] = Api().request("GET", path_of("jobs", job_id, "diff"))
         return found
     result = _result(job_id, attempt)
     files = [

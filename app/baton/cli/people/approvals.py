@@ -6,11 +6,10 @@ import subprocess
 import sys
 import time
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
 
-from baton.cli.options import AsJson
+from baton.cli.options import AsJson, path_of
 from baton.cli.output import end_with_json, plain
 from baton.cli.policies.decisions import PAUSES_S
 from baton.local.server import Api, ApiError, Refused, TokenRefused
@@ -94,7 +93,7 @@ def _notify(one: dict[str, Any]) -> None:
 
 
 def _answer(request_id: str, answer: Literal["allow", "deny"], reason: str, *, as_json: bool) -> None:
-    one = Api().request("POST", f"/approvals/{quote(request_id, safe='')}", body={"answer": answer, "reason": reason})
+    one = Api().request("POST", path_of("approvals", request_id), body={"answer": answer, "reason": reason})
     end_with_json(one, when=as_json)
     print(
         f"{one['id']} is {one['state']}."

@@ -3,12 +3,11 @@
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Everybody, Reason
+from baton.cli.options import AsJson, Everybody, Reason, path_of
 from baton.cli.output import end_with_json, plain, show_table
 from baton.local.server import Api
 
@@ -38,7 +37,7 @@ def list_(user: User = "", everybody: Everybody = True, as_json: AsJson = False)
 @app.command()
 def show(session_id: SessionId, user: User = "", everybody: Everybody = False, as_json: AsJson = False) -> None:
     """Show one session: its mode, look-ups, background tasks and exceptions."""
-    one = Api(administer=everybody).request("GET", _path(session_id), query={"user": user})
+    one = Api(administer=everybody).request("GET", path_of("sessions", session_id), query={"user": user})
     end_with_json(one, when=as_json)
     calls = f"{one['calls']} calls, {one['blocked']} blocked, {one['asked']} asked, the last at {one['last_at']}"
     print(plain(f"{one['session_id']}  {one['user']}  {one['client']}  {one['project'] or '-'}  {calls}"))
@@ -63,7 +62,7 @@ def timeline(
 ) -> None:
     """Show a session's timeline, oldest first: prompts, routes, calls, agents, jobs and modes."""
     query: dict[str, str | list[str]] = {"user": user, "kind": kind or []}
-    items = Api(administer=everybody).pages(f"{_path(session_id)}/timeline", query)
+    items = Api(administer=everybody).pages(path_of("sessions", session_id, "timeline"), query)
     end_with_json(items, when=as_json)
     show_table(("at", "kind", "agent", "what", "result", "usd"), map(_row, items), none="Nothing of these kinds.")
 
@@ -80,7 +79,7 @@ def export(
 ) -> None:
     """Export a session's timeline as a file viewable without a server."""
     query = {"format": file_format, "user": user}
-    parts = Api(administer=everybody).content(f"{_path(session_id)}/timeline/export", query)
+    parts = Api(administer=everybody).content(path_of("sessions", session_id, "timeline", "export"), query)
     if output is None:
         for part in parts:
             sys.stdout.buffer.write(part)
@@ -99,7 +98,9 @@ def reset(
     session_id: SessionId, user: User = "", reason: Reason = "", everybody: Everybody = False, as_json: AsJson = False
 ) -> None:
     """Reset a session's look-ups, so that its next one counts as the first."""
-    Api(administer=everybody).request("POST", f"{_path(session_id)}/reset", query={"user": user, "reason": reason})
+    Api(administer=everybody).request(
+        "POST", path_of("sessions", session_id, "reset"), query={"user": user, "reason": reason}
+    )
     end_with_json({"reset": session_id}, when=as_json)
     print(f"The lookups of session {session_id} are reset.")
 
@@ -122,7 +123,3 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
         what = call.get("prompt") or " ".join(filter(None, (*texts, *call["paths"]))) or call["event"]
         result = " ".join(filter(None, (call["decision"], call.get("outcome"))))
     return f"{one['at'][:19]}Z", one["kind"], agent, what[:LONGEST], result.strip(), usd
-
-
-def _path(session_id: str) -> str:
-    return f"/sessions/{quote(session_id, safe='')}"

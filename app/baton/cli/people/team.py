@@ -1,12 +1,11 @@
 """`baton team`: the teams and their settings. `baton user` moves people between them."""
 
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Reason, UsageError
+from baton.cli.options import AsJson, Reason, UsageError, path_of
 from baton.cli.output import end_with_json, show_table
 from baton.cli.people import project
 from baton.local.server import Api
@@ -28,7 +27,7 @@ def list_(as_json: AsJson = False) -> None:
 @app.command()
 def add(name: Name, reason: Reason = "", as_json: AsJson = False) -> None:
     """Add a team."""
-    team = Api(administer=True).request("PUT", _path(name), body={"reason": reason})
+    team = Api(administer=True).request("PUT", path_of("teams", name), body={"reason": reason})
     end_with_json(team, when=as_json)
     print(f"Team {team['name']} exists.")
 
@@ -50,14 +49,10 @@ def set_(
     if keep_prompts is None:
         raise UsageError("nothing to set; give `--keep-prompts` or `--no-keep-prompts`")
     body = {"keep_prompts": keep_prompts, "reason": reason}
-    team = Api(administer=True).request("PUT", f"{_path(name)}/settings", body=body)
+    team = Api(administer=True).request("PUT", path_of("teams", name, "settings"), body=body)
     end_with_json(team, when=as_json)
     what = "keeps prompts" if team["keep_prompts"] else "keeps no prompts"
     print(f"Team {team['name']} {what}; docs/privacy.md explains the effect.")
-
-
-def _path(name: str) -> str:
-    return f"/teams/{quote(name, safe='')}"
 
 
 app.add_typer(project.app, name="project")

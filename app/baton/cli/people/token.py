@@ -1,12 +1,11 @@
 """`baton token`: create, list and revoke the tokens of this organisation."""
 
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Expires, Reason
+from baton.cli.options import AsJson, Expires, Reason, path_of
 from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
@@ -55,7 +54,7 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Revoke a token, from now on."""
-    Api().request("DELETE", f"/tokens/{quote(token_id, safe='')}", query={"reason": reason})
+    Api().request("DELETE", path_of("tokens", token_id), query={"reason": reason})
     end_with_json({"revoked": token_id}, when=as_json)
     print(f"Token {token_id} is revoked.")
 

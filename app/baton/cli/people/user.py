@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Reason, UsageError
+from baton.cli.options import AsJson, Reason, UsageError, path_of
 from baton.cli.output import end_with_json, show_json, show_table
 from baton.local.server import Api
 
@@ -50,7 +49,7 @@ def set_(
 ) -> None:
     """Add a user, move them to a team, disable or enable them, set the role of their account."""
     body = {"team": team, "disabled": disabled, "role": role, "forget_account": forget_account, "reason": reason}
-    user = Api(administer=True).request("PUT", _path(name), body=body)
+    user = Api(administer=True).request("PUT", path_of("users", name), body=body)
     end_with_json(user, when=as_json)
     disabled_now = ", disabled" if user.get("disabled_at") else ""
     print(f"{user['name']} is in team {user['team']}, role {user['role']}{disabled_now}.")
@@ -63,7 +62,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Export all stored data about a user, as JSON."""
-    data = Api().request("GET", f"{_path(name)}/export")
+    data = Api().request("GET", path_of("users", name, "export"))
     if to is None or as_json:
         show_json(data)
     if to is not None:
@@ -81,11 +80,7 @@ def delete_data(
     """Delete a user's decisions, sessions, modes and clients; tokens and the audit log stay."""
     if not yes:
         raise UsageError(f"this deletes the data about `{name}` for good; confirm it with `--yes`")
-    answer = Api().request("DELETE", f"{_path(name)}/data", query={"reason": reason})
+    answer = Api().request("DELETE", path_of("users", name, "data"), query={"reason": reason})
     end_with_json(answer, when=as_json)
     counts = ", ".join(f"{table} {count}" for table, count in answer["deleted"].items() if count)
     print(f"Deleted of {name}: {counts or 'nothing, as nothing was stored'}.")
-
-
-def _path(name: str) -> str:
-    return f"/users/{quote(name, safe='')}"

@@ -11,12 +11,11 @@ import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, UsageError
+from baton.cli.options import AsJson, UsageError, path_of
 from baton.cli.output import end_with_json, plain, show_json
 from baton.cli.policies import layers, report, unlocks
 from baton.cli.policies import replay as policy_replay
@@ -211,7 +210,7 @@ policy_replay.add_to(app)
 
 def _print_test(decision: str, *, as_json: bool) -> None:
     """Print the server's rule for a decision as a file's text, and its path on standard error."""
-    made = Api().request("GET", f"/decisions/{quote(decision, safe='')}/rule-test")
+    made = Api().request("GET", path_of("decisions", decision, "rule-test"))
     end_with_json(made, when=as_json)
     print("\n".join(plain(line) for line in made["text"].splitlines()))
     what = f"it replaces `{made['replaces']}`; its first test fails until you change it" if "replaces" in made else ""

@@ -1,12 +1,11 @@
 """`baton request` and `baton exceptions`: ask for an exception from a rule; list, grant and revoke exceptions."""
 
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Reason, UsageError, from_now
+from baton.cli.options import AsJson, Reason, UsageError, from_now, path_of
 from baton.cli.output import plain, show_json, show_table
 from baton.cli.policies.replay import show_change
 from baton.local.server import Api
@@ -59,7 +58,7 @@ def grant(
 ) -> None:
     """Grant a request. It takes the right to write the rule, or to be an approver named by it."""
     body = {"scope": scope, "until": from_now(span), "reason": reason}
-    made = Api(administer=True).request("POST", f"/exceptions/{quote(exception_id, safe='')}/grant", body=body)
+    made = Api(administer=True).request("POST", path_of("exceptions", exception_id, "grant"), body=body)
     if as_json:
         show_json(made)
         return
@@ -72,7 +71,7 @@ def grant(
 def revoke(exception_id: ExceptionId, reason: Reason = "", as_json: AsJson = False) -> None:
     """End an exception before its time, or refuse or withdraw a request."""
     query = {"reason": reason} if reason else {}
-    Api(administer=True).request("DELETE", f"/exceptions/{quote(exception_id, safe='')}", query=query)
+    Api(administer=True).request("DELETE", path_of("exceptions", exception_id), query=query)
     if as_json:
         show_json({"revoked": exception_id})
         return

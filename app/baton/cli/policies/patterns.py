@@ -1,12 +1,11 @@
 """`baton patterns`: a team's learned patterns for its agents."""
 
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Reason, UsageError
+from baton.cli.options import AsJson, Reason, UsageError, path_of
 from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
@@ -165,7 +164,7 @@ def search(
 def _decide(
     api: Api, pattern_id: str, action: str, body: dict[str, Any], *, version: int | None = None
 ) -> dict[str, Any]:
-    path = f"/patterns/{quote(pattern_id, safe='')}"
+    path = path_of("patterns", pattern_id)
     seen = api.request("GET", path)["version"] if version is None else version
     decided: dict[str, Any] = api.request("POST", f"{path}/{action}", body=body, headers={"If-Match": f'"{seen}"'})
     return decided

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Reason, Since, UsageError
+from baton.cli.options import AsJson, Reason, Since, UsageError, path_of
 from baton.cli.output import end_with_json, plain, show_json, show_table, show_wrapped
 from baton.local.server import Api, ApiError
 from baton.shared import policy_folders
@@ -145,7 +144,7 @@ def report_pack(
     as_json: AsJson = False,
 ) -> None:
     """Show a pack's stopped calls, its noisiest shapes, and an exception for each."""
-    found = Api(administer=True).request("GET", f"/policies/packs/{quote(pack, safe='')}", query={"since": since})
+    found = Api(administer=True).request("GET", path_of("policies", "packs", pack), query={"since": since})
     shapes = [one for one in found["shapes"] if one["text"] or not exception]
     if as_json:
         show_json(found)
@@ -174,7 +173,7 @@ def show_change(one: dict[str, Any], command: str) -> None:
 def _switch(pack: str, state: str, tier: str, name: str, reason: str, *, as_json: bool) -> None:
     query = {"tier": tier, "name": name}
     body = {"state": state, "reason": reason}
-    one = Api(administer=True).request("PUT", f"/policies/packs/{quote(pack, safe='')}", query=query, body=body)
+    one = Api(administer=True).request("PUT", path_of("policies", "packs", pack), query=query, body=body)
     end_with_json(one, when=as_json)
     where = "; ".join(f"{layer['tier']} {layer['name']}: {layer['state']}" for layer in one["layers"])
     print(plain(f"{pack} is {one['state']}" + (f" ({where})" if where else "") + "."))

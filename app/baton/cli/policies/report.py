@@ -1,12 +1,11 @@
 """`baton report` and `baton policy reports`: report a wrong decision; read and answer the reports."""
 
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Everybody
+from baton.cli.options import AsJson, Everybody, path_of
 from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
@@ -59,7 +58,7 @@ def answer(
     as_json: AsJson = False,
 ) -> None:
     """Accept or decline a report, or open it again."""
-    api, path = Api(administer=True), f"/reports/{quote(report_id, safe='')}"
+    api, path = Api(administer=True), path_of("reports", report_id)
     version = api.request("GET", path)["version"]
     body = {"state": state, "answer": text}
     answered = api.request("PUT", path, body=body, headers={"If-Match": f'"{version}"'})

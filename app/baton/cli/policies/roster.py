@@ -3,12 +3,11 @@
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.options import AsJson, Reason, UsageError
+from baton.cli.options import AsJson, Reason, UsageError, path_of
 from baton.cli.output import end_with_json, plain, show_json, show_table
 from baton.local.server import Api, ApiError
 
@@ -37,7 +36,7 @@ def push(
     api = Api(administer=True)
     name = name or _name(folder)
     body = {"files": files, "description": description, "reason": reason}
-    stored = api.request("PUT", _path(name), query={"tier": tier, "team": team}, body=body)
+    stored = api.request("PUT", path_of("rosters", name), query={"tier": tier, "team": team}, body=body)
     end_with_json(stored, when=as_json)
     whose = f"team {stored['team']}" if stored["tier"] == "team" else "the organisation"
     agents = f"{stored['agents']} agent{'s' if stored['agents'] != 1 else ''}"
@@ -62,7 +61,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a roster's agents, or one agent's whole definition."""
-    path = f"/routing{_path(name)}" + (f"/agents/{quote(agent, safe='')}" if agent else "")
+    path = path_of("routing", "rosters", name) + (path_of("agents", agent) if agent else "")
     found = Api().request("GET", path)
     if as_json:
         show_json(found)
@@ -83,7 +82,7 @@ def remove(
 ) -> None:
     """Deactivate a pushed roster; its versions stay."""
     query = {"tier": tier, "reason": reason, "team": team}
-    Api(administer=True).request("DELETE", _path(name), query=query)
+    Api(administer=True).request("DELETE", path_of("rosters", name), query=query)
     end_with_json({"removed": name, "tier": tier}, when=as_json)
     print(f"Roster {name} is no longer active.")
 
@@ -122,10 +121,6 @@ def _show_definition(found: dict[str, Any]) -> None:
             print(f"\n{part.capitalize()}:\n" + "\n".join(f"- {plain(text)}" for text in found[part]))
     if found["body"]:
         print(plain(f"\n{found['body']}"))
-
-
-def _path(name: str) -> str:
-    return f"/rosters/{quote(name, safe='')}"
 
 
 def _name(folder: Path) -> str:

@@ -1,11 +1,10 @@
 """`baton policy unlock`, `unlocks`, `relock`: locked rules unlocked by an admin for a time."""
 
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
-from baton.cli.options import AsJson, Reason, UsageError, from_now
+from baton.cli.options import AsJson, Reason, UsageError, from_now, path_of
 from baton.cli.output import end_with_json, show_table
 from baton.local.server import Api
 
@@ -44,7 +43,7 @@ def relock(
     unlock_id: Annotated[str, typer.Argument(help="The unlock.")], reason: Reason = "", as_json: AsJson = False
 ) -> None:
     """End an unlock before its time."""
-    Api(administer=True).request("DELETE", f"/policies/unlocks/{quote(unlock_id, safe='')}", query={"reason": reason})
+    Api(administer=True).request("DELETE", path_of("policies", "unlocks", unlock_id), query={"reason": reason})
     end_with_json({"ended": unlock_id}, when=as_json)
     print(f"Unlock {unlock_id} has ended: the lock holds again.")
 
