@@ -67,17 +67,7 @@ async def put_mode(
     refuse_lock(body.scope, locked=body.locked)
     where = target(caller, users, body.scope, body.id, body.user, body.project)
     await _check_known(caller, users, where)
-    setting = ModeSetting(
-        scope=where.scope,
-        id=where.id,
-        user=where.user,
-        project=where.project,
-        enabled=body.enabled,
-        level=body.level,
-        locked=body.locked,
-        reason=body.reason,
-        expires_at=body.expires_at,
-    )
+    setting = ModeSetting(**body.model_dump() | msgspec.structs.asdict(where))
     stored = await modes.put(caller, setting, if_match)
     response.headers["ETag"] = etag(version_of(stored))
     return stored
@@ -139,14 +129,7 @@ async def put_freeze(
     """
     where = target(caller, users, body.scope, body.id, "", "")
     await _check_known(caller, users, where)
-    freeze = Freeze(
-        scope=body.scope,
-        id=where.id,
-        user=where.user,
-        read_only=body.read_only,
-        reason=body.reason,
-        expires_at=body.expires_at,
-    )
+    freeze = Freeze(**body.model_dump() | {"id": where.id, "user": where.user})
     return await freezes.set(caller, freeze)
 
 

@@ -71,16 +71,7 @@ async def put_user(
     caller: CallerOf, users: UsersOf, response: Response, name: Name, body: UserBody, if_match: IfMatch = None
 ) -> ShownUser:
     """Create or change a user. `If-Match` may be the `ETag` of the user."""
-    user = await users.put_user(
-        caller.principal,
-        name,
-        team=body.team,
-        disabled=body.disabled,
-        role=body.role,
-        forget_account=body.forget_account,
-        if_match=if_match,
-        reason=body.reason,
-    )
+    user = await users.put_user(caller.principal, name, **body.model_dump(), if_match=if_match)
     response.headers["ETag"] = etag(version_of(user))
     return user
 
