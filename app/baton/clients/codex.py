@@ -33,7 +33,7 @@ SPEC = Spec(
         "Its skills and prompts run no shell lines (driven).",
     ),
     longest_wait=240,
-    waiting="after 30 s its model continues beside the waiting call",
+    waiting="`Running hook`; Esc ends the hook. After 30 s its model continues; then Esc does not, and an approved call runs unseen",
     task_tool="spawn_agent",
     task_call=("spawn_agent", {"task_name": "{name}", "message": "{prompt}", "fork_turns": "none"}),
     no_question="Codex cannot ask: the person may run it outside the agent.",

@@ -54,6 +54,7 @@ SPEC = spec.Spec(
     ),
     tools=_TOOLS,
     longest_wait=540,
+    waiting="the call and its seconds, no hook; Esc twice has no effect until the hook has its answer",
     task_tool="task tool",
     task_call=("task", {"agent_type": "{agent}", "name": "{name}", "description": "{name}", "prompt": "{prompt}"}),
     agents={"Explore": "explore"},

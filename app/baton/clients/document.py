@@ -6,6 +6,8 @@ from baton.clients.registry import SPECS
 from baton.clients.spec import ClientEvent, Spec
 
 PATH = Path("docs/clients.md")
+_WAIT = """A rule's `wait` lets a call wait for a person's answer, at most for the seconds below. Meanwhile no client shows the reason or
+the request. A cancelled call does not run, also when it is approved later; a hook that still waits uses that approval up."""
 _WORDS = {"block": "can block", "rewrite": "rewrite", "context": "add context"}
 
 
@@ -59,8 +61,8 @@ def document() -> str:
             block, rewrite, context = ("yes" if key in one.honoured else "" for key in _WORDS)
             ask = _question(client, one)
             text.append(_row(client.title, _proof(client), one.name, f"`{one.native}`", block, ask, rewrite, context))
-    text += ["", "A rule's `wait` lets a call wait for a person's answer, at most for:", ""]
-    text += ["| client | version | seconds | beside it |", "|---|---|---|---|"]
+    text += ["", _WAIT, ""]
+    text += ["| client | version | seconds | at the terminal meanwhile, and after Esc |", "|---|---|---|---|"]
     for client in SPECS.values():
         longest = str(client.longest_wait or "not proven")
         text.append(_row(client.title, _proof(client), longest, client.waiting))

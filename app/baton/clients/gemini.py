@@ -62,6 +62,7 @@ SPEC = Spec(
     ),
     tools=_TOOLS,
     longest_wait=540,
+    waiting="`Executing Hook` with its command; Esc ends the turn, and the hook waits on",
     task_tool="invoke_agent tool",
     task_call=("invoke_agent", {"agent_name": "{agent}", "prompt": "{prompt}"}),
     agents={"Explore": "codebase_investigator", "general-purpose": "generalist"},

@@ -77,7 +77,7 @@ SPEC = spec.Spec(
     ),
     tools=_TOOLS,
     longest_wait=50,
-    waiting="after 60 s it runs the call, whatever the timeout of its hook says",
+    waiting="the call with a spinner and its seconds, no hook; Esc ends the turn, and the hook waits on. After 60 s it runs the call, whatever the timeout of its hook says",
     task_tool="agent tool",
     task_call=("agent", {"description": "{name}", "prompt": "{prompt}", "subagent_type": "{agent}"}),
     takes_model=False,

@@ -187,10 +187,8 @@ class Approvals:
             getattr(_c, name) == getattr(made, name) for name in ("organisation", "user", "session_id", "job")
         )
         whose = (*of_session, _c.expires_at > made.created_at)
-        for found in reversed(await requests.find(connection, *whose, _c.act == made.act)):
+        for found in reversed(await requests.find(connection, *whose, _c.act == made.act, _c.state != "used")):
             if found.state != "approved":
-                if found.state == "used":
-                    continue
                 return found
             use = update(APPROVALS).where(_c.id == found.id, _c.state == "approved")
             if (await connection.execute(use.values(state="used"))).rowcount:

@@ -119,19 +119,21 @@ beforeEach(() => {
   );
 });
 
-test("each question is notified once, of its own person alone, and a click opens it in the last tab", async () => {
+test("each question is notified once, to those who may answer it, and a click opens it in the last tab", async () => {
   const { hub, streams } = started();
-  const notifier = new Notifier();
+  const notifier = new Notifier(async (question) => !["q2", "q4"].includes(question));
   notifier.follow(hub);
   notifier.user = "dora";
   const [first, last] = [listening(hub), listening(hub)];
-  const asked = { question_id: "q1", runner_user: "dora", agent: "codex", tool_name: "Bash" };
+  const asked = { question_id: "q1", agent: "codex", tool_name: "Bash" };
   streams[0]?.say("question.opened", asked, "1-0");
   streams[0]?.say("question.opened", asked, "1-0"); // as after a reconnect
-  streams[0]?.say("question.opened", { ...asked, question_id: "q2", runner_user: "eve" }, "2-0");
+  streams[0]?.say("question.opened", { ...asked, question_id: "q2" }, "2-0");
   streams[0]?.say("question.answered", asked, "3-0");
-  streams[0]?.say("question.opened", { ...asked, question_id: "q3", runner_user: "", user: "dora" }, "4-0"); // of a session
-  streams[0]?.say("question.opened", { ...asked, question_id: "q4", runner_user: "", user: "eve" }, "5-0");
+  streams[0]?.say("question.opened", { ...asked, question_id: "q3" }, "4-0");
+  streams[0]?.say("question.opened", { ...asked, question_id: "exc_1" }, "4-1");
+  streams[0]?.say("question.opened", { ...asked, question_id: "q4" }, "5-0");
+  await settled();
   expect(shown).toEqual(["Codex asks: Bash #q1", "Codex asks: Bash #q3"]);
   await settled();
   await settled();
@@ -139,14 +141,16 @@ test("each question is notified once, of its own person alone, and a click opens
   expect(first.told).not.toContainEqual({ kind: "open", question: "q1" });
 });
 
-test("the questions that are remembered are bounded", () => {
+test("the questions that are remembered are bounded", async () => {
   const { hub, streams } = started();
-  const notifier = new Notifier();
+  const notifier = new Notifier(async () => true);
   notifier.follow(hub);
   notifier.user = "dora";
   listening(hub);
-  for (let number = 0; number < 2_000; number += 1) streams[0]?.say("question.opened", { question_id: `q${number}`, runner_user: "dora" }, "1-0");
+  for (let number = 0; number < 2_000; number += 1) streams[0]?.say("question.opened", { question_id: `q${number}` }, "1-0");
+  await settled();
   expect(shown.length).toBe(2_000);
-  streams[0]?.say("question.opened", { question_id: "q1999", runner_user: "dora" }, "1-0");
+  streams[0]?.say("question.opened", { question_id: "q1999" }, "1-0");
+  await settled();
   expect(shown.length).toBe(2_000);
 });

@@ -95,7 +95,5 @@ def _notify(one: dict[str, Any]) -> None:
 def _answer(request_id: str, answer: Literal["allow", "deny"], reason: str, *, as_json: bool) -> None:
     one = Api().request("POST", path_of("approvals", request_id), body={"answer": answer, "reason": reason})
     end_with_json(one, when=as_json)
-    print(
-        f"{one['id']} is {one['state']}."
-        + (" It passes once." if one["state"] == "approved" and not one["job"] else "")
-    )
+    once = " It passes once." if one["state"] == "approved" and not one["job"] else ""
+    print(f"{one['id']} is {one['state']}.{once}")
