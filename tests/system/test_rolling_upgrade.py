@@ -25,7 +25,7 @@ CHANGES = {
     "rules/call/record.py": [
         ("    repeats: Annotated[", '    written_by: Annotated[Name, Meta(description="A version.")] = "old"\n    repeats: Annotated['),
     ],
-    "records/pipeline/recorder.py": [("    return Record(\n        id=decision.id,", '    return Record(\n        written_by="new",\n        id=decision.id,')],
+    "shared/decided.py": [("    return Record(\n        id=decision.id,", '    return Record(\n        written_by="new",\n        id=decision.id,')],
 }  # fmt: skip
 """What the next version changes: the name of a log entry's field, and a record's fields."""
 

@@ -10,7 +10,9 @@ from baton.operate import retention as retention_store
 from baton.records.columns import hours
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
 from baton.records.columns.writer import ColumnWriter, write_day, write_hour
+from baton.records.pipeline import search
 from baton.records.pipeline import store as decisions
+from baton.records.pipeline.store import Filters
 from tests.records.columns.test_columns import (
     HOUR,
     LATER,
@@ -131,6 +133,23 @@ async def test_a_day_with_a_stale_hour_is_not_written(database):
     await late_record(database, [])
     await ColumnWriter(database, "default").write_day(DAY)
     assert DAY not in await days_with_columns(database)
+
+
+async def test_a_search_finds_what_lost_its_columns_meanwhile(database, monkeypatch):
+    await decisions.add(database, days())
+    assert DAY in await written(database)
+    wanted, read, looks = Filters(tool="Bash", until=NOON + 24 * HOUR), search.with_ids, []
+    found = await decisions.find(database, "default", wanted)
+
+    async def late(connection, *given):
+        await connection.execute(update(SUMMED).values(valid=False))
+        looks.append(await read(connection, *given))
+        return looks[-1]
+
+    monkeypatch.setattr(search, "with_ids", late)
+    assert await decisions.find(database, "default", wanted) == found
+    assert found[0]
+    assert {type(one).__name__ for one in looks} == {"Gap"}
 
 
 async def test_a_day_whose_writing_was_broken_off_is_as_before(database):

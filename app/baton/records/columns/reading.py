@@ -118,6 +118,16 @@ class Gap(NamedTuple):
         return least, below, newest
 
 
+async def with_ids(connection: AsyncConnection, organisation: str, names: Collection[str], part: Kept) -> Kept | Gap:
+    """Read a stored hour or day again, with its ids. A gap if its columns were removed meanwhile."""
+    hours, wanted = (part.first, part.last), {*names, "id"}
+    if part.first == part.last:
+        found = await kept_hours(connection, organisation, wanted, hours)
+    else:
+        found = await _kept_days(connection, organisation, wanted, (part.first // DAY_HOURS,) * 2, ())
+    return part._replace(packed=found.popitem()[1]) if found else Gap(*hours)
+
+
 def _work_on_kept(kept: Iterable[Kept], period: Period, work: Work) -> None:
     for part in kept:
         if part.packed:

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.people.users import RowScope
 from baton.records.columns.piece import Condition, Piece, in_scope, is_equal, met
-from baton.records.columns.reading import Gap, Period, bounds_of, column_of, weeks
+from baton.records.columns.reading import Gap, Kept, Period, bounds_of, column_of, weeks, with_ids
 from baton.records.columns.tables import hits_in
 from baton.records.tables import DECISIONS, HIT_EFFECTS, LISTED
 from baton.rules.call.kept import LONGEST_ID, LONGEST_PROJECT
@@ -132,19 +132,22 @@ async def newest(
     found: list[str] = []
     looked_through = 0
     scope = in_scope(wanted.scope)
-    names = {"id", *conditions, *(("user", "team") if scope else ())}
+    names, checks = {*conditions, *(("user", "team") if scope else ())}, [*scope, *conditions.values()]
     async for parts in weeks(connection, organisation, names, period):
-        for part in reversed(parts):
-            keys: list[str] = []
-            known_to = ""
-            if isinstance(part, Gap):
-                keys, known_to = await search.of_rows(*part.ids(period))
-            elif part.packed:
+        for kept in reversed(parts):
+            part, keys, known_to = kept, list[str](), ""
+            if isinstance(part, Kept) and part.packed:
                 piece = part.piece(period)
                 looked_through += piece.count
-                raw = piece.ids()[met(piece, [*scope, *conditions.values()])][-limit - 2 :]
-                keys = [key for one in reversed(raw.tolist()) if (key := str(UUID(bytes=one))) != before]
                 known_to = part.least if looked_through > MOST_IN_COLUMNS else ""
+                if met(piece, checks).any():
+                    part = await with_ids(connection, organisation, names, part)
+            if isinstance(part, Gap):
+                keys, known_to = await search.of_rows(*part.ids(period))
+            elif "id" in part.packed:
+                piece = part.piece(period)
+                raw = piece.ids()[met(piece, checks)][-limit - 2 :]
+                keys = [key for one in reversed(raw.tolist()) if (key := str(UUID(bytes=one))) != before]
             found += keys
             if known_to or len(found) > limit:
                 return found, known_to
