@@ -63,6 +63,7 @@ def test_http_entries_post_to_the_relay_with_a_secret_that_nobody_else_reads(per
     hooks = person.hooks(Path(person.does("install", "--transport", "http", "--fail-closed")["path"]))
     assert entry(hooks, "PreToolUse")["onFailure"] == "block"
     assert entry(hooks, "PreToolUse")["headers"]["Baton-On-Failure"] == "block"
+    assert entry(hooks, "UserPromptSubmit")["onFailure"] == "block"  # a command
     assert "onFailure" not in entry(hooks, "Stop")
     assert stored("BATON_RELAY_PORT") == f"{port} {secret}"
 
@@ -77,6 +78,17 @@ def test_the_port_lasts_until_its_client_is_installed_otherwise(person):
     person.does("install", "--transport", "http")
     person.does("uninstall", "--client", "claude-code")
     assert stored("BATON_RELAY_PORT") == ""
+
+
+@pytest.mark.parametrize("proxy", ["HTTP_PROXY", "https_proxy"])
+def test_the_shim_asks_where_http_hooks_would_reach_a_proxy(person, monkeypatch, proxy):
+    monkeypatch.setenv(proxy, "http://proxy.corp:3128")
+    made = person.does("install", "--relay")
+    assert made["transport"] == "curl"
+    assert any("would reach your proxy" in note for note in made["notes"])
+    assert "would reach your proxy" in person.types("install", "--transport", "http").stderr
+    monkeypatch.setenv("NO_PROXY", "corp,127.0.0.1")
+    assert person.does("install", "--relay")["transport"] == "http"
 
 
 @pytest.mark.parametrize(("client", "is_told"), [("claude-code", True), ("codex", False), ("qwen", False)])

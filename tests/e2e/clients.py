@@ -19,7 +19,7 @@ from typing import Any
 
 LOCKED = Path(__file__).parents[2] / "requirements" / "e2e"
 INSTALLED = Path(__file__).parent / ".clients"
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 BINARIES = {
     "claude": "node_modules/@anthropic-ai/claude-code-*/claude",
     "codex": "node_modules/@openai/codex-*/vendor/*/bin/codex",

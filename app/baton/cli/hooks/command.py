@@ -185,7 +185,8 @@ def install_hooks(
         ApiError: If the settings cannot be changed safely, or the server refuses the hooks' token.
     """
     config, project = load(), find_project()
-    transport = transport_of(client, scope, transport, relay=relay)
+    is_chosen = transport is not None
+    transport, no_http = transport_of(client, scope, transport, relay=relay)
     kind = shim or default_kind()
     port, is_native = stored(RELAY_PORT), (client, scope) == NATIVE
     if transport == "http":
@@ -230,6 +231,8 @@ def install_hooks(
         _write(target, new, keep=not installed(client, old), secret=transport == "http")
     _write_down()
     notes = [*token.notes, *_notes(target, new), *_shim_notes(kind, options), *tell_installed(client)]
+    if relay and is_native and no_http and not is_chosen:
+        notes.append(f"The shim asks: {no_http}.")
     return {
         "client": client,
         "scope": scope,

@@ -38,8 +38,8 @@ def relay_of(url: str, *, kind: str) -> str:
     return f"{relay_socket(url)} {sys.executable}"
 
 
-def transport_of(client: str, scope: str, asked: Transport | None, *, relay: bool) -> Transport:
-    """Return how a client asks. Raise ApiError if it cannot as the person wants it."""
+def transport_of(client: str, scope: str, asked: Transport | None, *, relay: bool) -> tuple[Transport, str]:
+    """Return how a client asks, and why it cannot by http. Raise ApiError if the person wants that."""
     why = ""
     if client != NATIVE[0]:
         why = f"Baton uses no http hooks of `{client}` (docs/clients.md)"
@@ -47,9 +47,18 @@ def transport_of(client: str, scope: str, asked: Transport | None, *, relay: boo
         why = "http hooks contain the port's secret, and a project's settings would share it"
     elif sys.platform != "linux":
         why = "the relay finds a hook's process only on Linux"
+    elif _has_proxy():
+        why = "http hooks would reach your proxy instead of the relay, unless NO_PROXY names 127.0.0.1"
     if why and asked == "http":
         raise ApiError(f"{why}. Use `--transport curl`.")
-    return asked or ("http" if relay and not why else "curl")
+    return asked or ("http" if relay and not why else "curl"), why
+
+
+def _has_proxy() -> bool:
+    """Return whether Claude Code would post to a proxy; curl never does on loopback."""
+    from urllib.request import getproxies, proxy_bypass
+
+    return not getproxies().keys().isdisjoint({"http", "https"}) and not proxy_bypass("127.0.0.1")
 
 
 def new_port() -> str:
