@@ -254,7 +254,7 @@ def away() -> None:
     )
     for name, runs in times.items():
         cuts = statistics.quantiles(runs, n=20)
-        print(name, *(f"{one:.1f}" for one in (min(runs), cuts[9], cuts[18])), sep=" | ")
+        print(name, *(f"{value:.1f}" for value in (min(runs), cuts[9], cuts[18])), sep=" | ")
     print(
         f"MB with the rules {before / 1e6:.1f}, after {DECIDED} more calls {after / 1e6:.1f}; idle {IDLE_S} s: {woken} wake-ups"
     )
