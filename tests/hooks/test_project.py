@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from baton.local.project import find_project
-from baton.people.callers import _worktrees
+from baton.shared.caller import _worktrees
 from tests.hooks.shim import PYTHON, run_shim
 
 GIT_ENV = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PATH": os.environ["PATH"]}
