@@ -15,6 +15,8 @@ from tests.e2e.conftest import Server, Stage, made
 from tests.e2e.model_endpoint import Step, Use
 from tests.e2e.test_claude_code import bash as claude_bash
 from tests.e2e.test_codex import bash as codex_bash
+from tests.e2e.test_gemini import shell as gemini_shell
+from tests.e2e.test_opencode import bash as opencode_bash
 from tests.support.server import until
 
 pytestmark = pytest.mark.e2e
@@ -42,16 +44,26 @@ def patient(tmp_path: Path) -> Iterator[Server]:
     served.stop()
 
 
-@pytest.fixture(params=["claude-code http", "claude-code curl", "codex curl"])
+CLIENTS = ["claude-code http", "claude-code curl", "codex curl"]
+"""Clients with their ways to the server. Copilot CLI and Qwen Code refuse a question in headless runs."""
+
+
+@pytest.fixture(params=CLIENTS)
 def play(request: pytest.FixtureRequest, patient: Server, tmp_path: Path) -> tuple[Stage, Callable, Callable]:
     """A home with the client's hooks, what runs a script with it, and how its model calls the shell."""
-    client, transport = request.param.split(" ")
+    client, _, transport = request.param.partition(" ")
     stage = made(patient, tmp_path)
     (stage.home / "bin").mkdir()
     (stage.home / "bin" / "release").write_text("#!/bin/sh\necho released $* >>released\n")
     (stage.home / "bin" / "release").chmod(0o755)
-    stage.install(client, "--transport", transport)
-    return (stage, stage.codex, codex_bash) if client == "codex" else (stage, stage.claude, claude_bash)
+    stage.install(client, *(("--transport", transport) if transport else ()))
+    plays = {
+        "claude-code": (stage.claude, claude_bash),
+        "codex": (stage.codex, codex_bash),
+        "gemini": (stage.gemini, gemini_shell),
+        "opencode": (stage.opencode, opencode_bash),
+    }
+    return (stage, *plays[client])
 
 
 def released(stage: Stage) -> list[str]:
@@ -84,6 +96,7 @@ def answering(answer: Callable[[int, str], object], server: Server, number: int)
     return thread
 
 
+@pytest.mark.parametrize("play", [*CLIENTS, "gemini", "opencode"], indirect=True)
 def test_an_answer_from_elsewhere_lets_exactly_that_call_run_once(play, patient):
     stage, run, bash = play
 
