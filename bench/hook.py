@@ -97,7 +97,7 @@ class _KeptAlive(http.server.BaseHTTPRequestHandler):
         pass
 
 
-async def _distant(server: int, trip_ms: int) -> int:
+async def distant(server: int, trip_ms: int) -> int:
     """Start a proxy to a port. It delays each direction by half a round trip, a new connection by a whole one."""
     loop, half = asyncio.get_running_loop(), trip_ms / 2_000
 
@@ -135,7 +135,7 @@ def far() -> None:
         ways: list[tuple[int, str, Callable[[], float]]] = []
         env = {"PATH": os.environ["PATH"], "HOME": home}
         for trip in ROUND_TRIPS:
-            port = asyncio.run_coroutine_threadsafe(_distant(server.server_port, trip), loop).result()
+            port = asyncio.run_coroutine_threadsafe(distant(server.server_port, trip), loop).result()
             ways += _ways(Path(home), env, trip, port, relays)
         try:
             for number in range(ROUNDS + 2):
