@@ -19,7 +19,7 @@ case $1/$event/$debug in
   gemini/* | qwen/PostToolUse/*) ;;
   */PostToolUse*/ | */PermissionDenied/) # a command in the background gets no input but what it is given by a descriptor
     exec 4<&0
-    ask <&4 >/dev/null 2>&1 &
+    (exec <&4 >/dev/null 2>&1 && ask) & # redirections of `ask` itself would leave the subshell a copy of the client's pipe
     exit 0 ;;
 esac
 if [ "$waits" ]; then
