@@ -13,6 +13,8 @@ import pytest
 from baton.people.users import ROLES
 from tests.support.server import serving, until
 
+pytestmark = pytest.mark.slow("asks for each object in each role")
+
 EACH_ROLE = pytest.mark.slow("asks for each object as each role")
 TEAMS = ("web", "data")
 OWNERS = {"web": "wilma", "data": "dorian"}

@@ -1,20 +1,19 @@
 """The relay decides while the server is away, as the server would, and delivers what it decided."""
 
-import os
 import signal
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from baton.relay.bundle import RecordSpool
-from baton.shared.record_ids import id_at
 from bench.soak import away as soak
 from tests.support.relay import LINES, Relay, ready
 from tests.support.server import Server, free_port, serving, until
+
+pytestmark = pytest.mark.slow("stops and starts servers")
 
 
 @pytest.fixture
@@ -64,7 +63,6 @@ def test_decides_as_the_server_and_delivers_each_decision_once(server: Server, r
         assert {name: late[name] for name in same} == {name: before[name] for name in same}
 
 
-@pytest.mark.slow("a server is killed, hung and restarted under load")
 def test_every_call_of_a_load_is_decided_and_recorded_once(tmp_path: Path) -> None:
     result = soak.run(tmp_path, [(soak.killed, 0.5), (soak.hung, 2), (soak.restarted, 0.5)], settle_s=0.5)
     assert result.without > 0
@@ -179,40 +177,6 @@ def test_question_for_another_person_or_a_client_without_questions_is_a_refusal(
     found = relay.line("migrate up", client=client)
     assert found.word == "deny"
     assert "away" in found.body["hookSpecificOutput"]["permissionDecisionReason"]
-
-
-@pytest.mark.parametrize(
-    ("record", "field"),
-    [
-        ({"id": "019b8d5e-3f00-7000-8000-000000000001"}, "records.0.id"),
-        ({"id": "ffffffff-ffff-7fff-bfff-ffffffffffff"}, "records.0.id"),
-        ({"id": "5d41402a-bc4b-4a76-b971-9d911017c592"}, "records.0.id"),
-        ({"id": "no id"}, "records.0.id"),
-        ({"effect": "maybe"}, "records.0"),
-        ({"user": "bob"}, "records.0.user"),
-        ({"elapsed_us": -1}, "records.0"),
-    ],
-)
-def test_record_that_cannot_be_is_refused(server: Server, record: dict[str, Any], field: str) -> None:
-    good = {"id": id_at(datetime.now(UTC), os.urandom(10)), "tool": "Bash"}
-    with server.agent(Authorization=f"Bearer {server.token_of('ada')}") as agent:
-        refused = agent.post("/bundle/records", json={"records": [good | record]})
-    assert refused.status_code == 422
-    assert refused.json()["errors"][0]["field"] == field
-
-
-def test_bundle_has_only_what_concerns_its_user(server: Server) -> None:
-    with server.client() as admin:
-        for user in ("ada", "bob"):
-            server.token_of(user)
-            body = {"scope": "user", "id": user, "enabled": True, "level": "strict", "reason": f"for {user}"}
-            assert admin.put("/mode", json=body).status_code == 200
-            assert admin.put("/freezes", json={"scope": "user", "id": user, "reason": f"for {user}"}).status_code == 200
-    with server.agent(Authorization=f"Bearer {server.token_of('ada')}") as agent:
-        found = agent.get("/bundle")
-        assert agent.get("/bundle", headers={"If-None-Match": found.headers["ETag"]}).status_code == 304
-    assert "for ada" in found.text
-    assert "for bob" not in found.text
 
 
 def test_spool_keeps_the_records_behind_those_delivered(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psutil
 import pytest
 
 from baton.cli.hooks.relay import relay_of, status, stop
@@ -28,11 +29,14 @@ class _Server(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     seen: ClassVar[list[tuple[object, str | None]]] = []
     port: ClassVar[int]
+    holds: ClassVar[threading.Event] = threading.Event()
+    """While it is set, no hook is answered."""
     stop: ClassVar[Any]
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.seen.append((self.client_address, self.headers["Authorization"]))
+        until(lambda: not self.holds.is_set())
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -128,6 +132,23 @@ def test_shim_asks_through_the_relay(
     assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
     assert [token for _, token in _Server.seen] == ["Bearer mine"]
     assert _requests(socket_of_relay) == 1
+
+
+def test_a_client_does_not_wait_for_the_answer_about_a_result(
+    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
+) -> None:
+    _Server.holds.set()
+    try:
+        assert run_shim(["sh"], settings, tmp_path, "claude-code", "PostToolUse", body=b"{}").code == 0
+        # The client's pipe is closed, and the request goes on.
+        until(
+            lambda: any(
+                str(socket_of_relay) in " ".join(one.info["cmdline"] or ()) and one.name() == "curl"
+                for one in psutil.process_iter(["cmdline"])
+            )
+        )
+    finally:
+        _Server.holds.clear()
 
 
 def test_shim_asks_the_server_itself_after_the_relay_was_killed(

@@ -13,6 +13,8 @@ from tests.runner.conftest import ended, happens
 from tests.support.processes import children, is_gone
 from tests.support.samples import one_in
 
+pytestmark = pytest.mark.slow("starts runners of its own")
+
 SAID = "\n".join(["say x\nsleep 0.6"] * 5)
 
 

@@ -7,9 +7,13 @@ import threading
 from collections import Counter
 from contextlib import closing
 
+import pytest
+
 from tests.support.processes import is_gone
 from tests.support.server import serving, until
 from tests.system.test_faults import ask, drain_of
+
+pytestmark = pytest.mark.slow("kills the drain three times")
 
 CALLS = 300
 

@@ -7,6 +7,8 @@ import pytest
 from tests.support.http_calls import ok
 from tests.support.server import serving, until
 
+pytestmark = pytest.mark.slow("replays many decisions")
+
 RESET = "git reset --hard"
 
 
