@@ -66,7 +66,7 @@ def bundle_of(
     )
 
 
-@router.get("/bundle", response_class=Response)
+@router.get("/bundle", response_model=dict[str, object])
 async def get_bundle(
     caller: CallerOf,
     policies: Annotated[Policies, Depends(of(Policies))],

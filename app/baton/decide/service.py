@@ -28,13 +28,13 @@ from baton.rules.agents.rosters import agent_name
 from baton.rules.call.call import OwnAgent, ToolCall
 from baton.rules.call.modes import Freeze, Mode
 from baton.rules.call.verdict import Facts, Level, RuleHit, Verdict
-from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.evaluate import evaluate, is_refused, started_agent, with_id
 from baton.sessions.exceptions.service import Exceptions
 from baton.sessions.history import History, Outcomes, Prior, name_of_call
 from baton.sessions.service import Sessions
 from baton.shared import packaged
 from baton.shared.caller import Caller
-from baton.shared.decided import DecidedCall, Decision, ModeInForce, is_refused, started_agent, with_id
+from baton.shared.decided import DecidedCall, Decision, ModeInForce
 from baton.shared.person_socket import person_socket
 
 # The installed paths: this server's own, and a caller's as reported by its shim. Both only add to the paths in

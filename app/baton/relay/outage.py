@@ -24,7 +24,7 @@ from baton.relay.request import HookRequest
 from baton.rules.call.call import ToolCall
 from baton.rules.call.modes import Mode, keys_for, resolve, strictest
 from baton.rules.call.verdict import Facts, Verdict
-from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.evaluate import evaluate, is_refused, started_agent, with_id
 from baton.rules.policy.exceptions import holds, layer_of, rule_of
 from baton.rules.policy.load import PolicyProblems, PolicySet
 from baton.rules.policy.matching.context import Context
@@ -37,11 +37,8 @@ from baton.shared.decided import (
     ModeInForce,
     answer_of,
     decision_record,
-    is_refused,
     masked,
     refused_question,
-    started_agent,
-    with_id,
 )
 from baton.shared.storable import project_name
 

@@ -29,9 +29,9 @@ from baton.rules.call.outcome import (
     usage_of,
 )
 from baton.rules.call.verdict import Verdict
+from baton.rules.policy.evaluate import is_refused
 from baton.sessions.session_events import SessionEvents
 from baton.shared.caller import Caller
-from baton.shared.decided import is_refused
 from baton.shared.storable import storable
 
 NAMES_KEPT = 50

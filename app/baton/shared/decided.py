@@ -9,14 +9,12 @@ from baton.clients.event import HookAnswer
 from baton.clients.registry import can_ask, words_of
 from baton.clients.tool_inputs import runs_lines
 from baton.lib.text.masking import WINDOW
-from baton.rules.agents.rosters import agent_name
 from baton.rules.call.call import ToolCall
 from baton.rules.call.commands import SHELL_KEYS, command_of
 from baton.rules.call.edited_files import edited_paths, without_content
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import Verdict
-from baton.rules.policy.matching import wording
-from baton.rules.policy.matching.rule import PolicySet
+from baton.rules.policy.evaluate import is_refused
 from baton.shared.caller import Caller
 from baton.shared.kept_texts import KeptTexts
 from baton.shared.record_ids import moment_of
@@ -112,11 +110,6 @@ def decision_record(decided: DecidedCall) -> Record:
     )
 
 
-def is_refused(client: str, effect: str) -> bool:
-    """Return whether a verdict keeps the client from running the call. A question does if nobody can be asked."""
-    return effect == "deny" or (effect == "ask" and not can_ask(client))
-
-
 _record_texts = KeptTexts(Record)
 masked = _record_texts.masked
 _NOTHING = Record(
@@ -168,20 +161,6 @@ def answer_of(verdict: Verdict) -> HookAnswer:
         context=context,
         system_message=verdict.notice,
     )
-
-
-def with_id(verdict: Verdict, decision_id: str) -> Verdict:
-    """Return a refusal with the id that a request for an exception names."""
-    if wording.DECISION_ID not in verdict.reason:
-        return verdict
-    return msgspec.structs.replace(verdict, reason=verdict.reason.replace(wording.DECISION_ID, decision_id))
-
-
-def started_agent(policies: PolicySet, call: ToolCall, verdict: Verdict) -> str:
-    """Return the agent that a call starts, "" for none."""
-    if call.tool_name not in policies.agent_tools:
-        return ""
-    return agent_name(verdict.updated_input or call.tool_input, call.client) or ""
 
 
 def refused_question(verdict: Verdict, client: str, what: str) -> Verdict:

@@ -15,6 +15,7 @@ from baton.context.compliance import kafka_inbox, service
 from baton.context.compliance.kafka_inbox import KafkaComplianceInbox
 from baton.events.sinks.kafka import client_settings
 from baton.events.topics import PREFIX, full_names
+from baton.kernel.base.errors import StoreUnavailable
 from tests.context.compliance.test_inbox import request, result
 from tests.context.compliance.test_service import Server
 
@@ -113,7 +114,7 @@ async def test_results_wait_while_redis_is_away(server, monkeypatch):
     class Away:
         async def receive(self, correlation_id, violations):
             if away.pop(0):
-                raise service.StoreUnavailable("redis is unavailable")
+                raise StoreUnavailable("redis is unavailable")
             taken.append(correlation_id)
 
     class Message:

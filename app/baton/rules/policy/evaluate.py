@@ -5,10 +5,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from baton.clients.registry import words_of
+from baton.clients.registry import can_ask, words_of
 from baton.lib.bash.model import Category
+from baton.rules.agents.rosters import agent_name
 from baton.rules.call.agent_tools import may_rewrite
-from baton.rules.call.call import is_mcp_tool
+from baton.rules.call.call import ToolCall, is_mcp_tool
 from baton.rules.call.mcp_writers import only_looks
 from baton.rules.call.modes import Freeze
 from baton.rules.call.verdict import Facts, RuleHit, Verdict
@@ -274,3 +275,22 @@ def _verdict(context: Context, outcome: Outcome) -> Verdict:
         blind=tuple(sorted(context.blind)) if context.blind else (),
         errors=tuple(sorted(context.errors)) if context.errors else (),
     )
+
+
+def is_refused(client: str, effect: str) -> bool:
+    """Return whether a verdict keeps the client from running the call. A question does if nobody can be asked."""
+    return effect == "deny" or (effect == "ask" and not can_ask(client))
+
+
+def with_id(verdict: Verdict, decision_id: str) -> Verdict:
+    """Return a refusal with the id that a request for an exception names."""
+    if wording.DECISION_ID not in verdict.reason:
+        return verdict
+    return msgspec.structs.replace(verdict, reason=verdict.reason.replace(wording.DECISION_ID, decision_id))
+
+
+def started_agent(policies: PolicySet, call: ToolCall, verdict: Verdict) -> str:
+    """Return the agent that a call starts, "" for none."""
+    if call.tool_name not in policies.agent_tools:
+        return ""
+    return agent_name(verdict.updated_input or call.tool_input, call.client) or ""
