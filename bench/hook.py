@@ -93,6 +93,10 @@ class _KeptAlive(http.server.BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
 
+    def do_GET(self) -> None:
+        """Have no rules: the relay asks for them."""
+        self.wfile.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+
     def log_message(self, *_: object) -> None:
         pass
 
