@@ -62,3 +62,17 @@ def test_a_replaced_set_is_freed_at_once_without_the_collector():
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_a_remark_for_people_is_no_mention_beside_a_line_and_any_other_text_is(build, rule, facts):
+    policies = build(
+        {"team/rule": rule(match="{shell: {program: make}, mentions: '*secret*'}", yes="make secret", no="ls")}
+    )
+    inputs = [
+        {"command": "make all", "description": "print no secret", "timeout": 5},
+        {"command": "make all", "chars": "secret"},
+        {"command": "make all"},
+        {"command": "make s''ecret", "description": "run it"},
+    ]
+    effects = [evaluate(policies, facts("Bash", given)).effect for given in (*inputs, *inputs)]
+    assert effects == ["abstain", "deny", "abstain", "deny"] * 2

@@ -68,6 +68,11 @@ SHELL_KEYS = frozenset({
     "max_output_tokens", "session_id", "chars", "dir_path", "directory", "explanation", "justification", "login",
 })  # fmt: skip
 """Keys of a shell's usual calls: besides its line, none of them adds to it."""
+REMARKS = frozenset({
+    "description", "timeout", "run_in_background", "is_background", "yield_time_ms", "max_output_tokens", "explanation",
+    "justification", "login",
+})  # fmt: skip
+"""Those of them that nothing runs or reads: they are for people, or set times."""
 _INTERPRETERS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "powershell", "pwsh", "true", "false"})
 _JAVASCRIPT = re.compile(r"\b(?:const|let|var)\s|\brequire\s*\(|\bprocess\.|=>|\bfunction\b")
 _JSON = re.compile(r'\s*[\[{]\s*"')

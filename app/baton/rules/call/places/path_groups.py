@@ -12,7 +12,7 @@ from itertools import chain
 import msgspec
 
 from baton.lib.bash.model import SOMEWHERE
-from baton.lib.text.globs import Match, any_path, fits_name, literal_parts
+from baton.lib.text.globs import Match, any_of, any_path, fits_name, literal_parts
 
 # Merges path names that no list of places distinguishes, so many paths share one search. In `rm a1 a2 a3 …` the names
 # differ, but no glob and no built-in place mentions any of them. Then each represents the same unknown name, and all of
@@ -96,6 +96,7 @@ _ONE = "\0"  # a name that is not known
 STAR = "\3"
 """The `*` of a pattern that selects what is read: `*.json` could be a name of `.env.*`, and does not mean these."""
 _OPEN = re.compile(rf"{_WILD.pattern}|{STAR}")
+_UNSURE = re.compile(rf"{_OPEN.pattern}|{_ONE}")
 _EVERYTHING = re.compile(r"\.?\*+|\.\?+\*+|\.?\[[^\]]*\]\*|\?\*+|\.\.?\?\*")
 """A last name matching everything in a folder: `*`, `.*`, `.[!.]*`, `[a-z]*`, `?*`."""
 _OPENS = re.compile(r"\$\(|`|\$\{[^}/]*(?:/|\Z)")
@@ -181,6 +182,7 @@ class _Anchored:
         """Those of a first folder with a name as second one; the others are in `_any_second`."""
         self._any_second: dict[str, list[_Glob]] = {}
         self._anywhere: list[_Glob] = []
+        self._floating: list[_Glob] = []
         self._but: dict[str, list[Names]] = {}
         self._in_homes: set[str] = set()
         for name, group in globs.items():
@@ -190,12 +192,15 @@ class _Anchored:
                     self._but.setdefault(name, []).append(names)
                     continue
                 entry = _Glob(name, names, of_project=_is_project_glob(glob), floats=glob.startswith("**/"))
-                if not names or _WILD.search(names[0]):
+                if entry.floats:
+                    self._floating.append(entry)
+                elif not names or _WILD.search(names[0]):
                     self._anywhere.append(entry)
                 else:
                     self._add(entry)
                 if names[:1] == ("~",):
                     self._in_homes.add(name)
+        self._begins_floating = any_of([next((n for n in one.names if n != _ANY), "*") for one in self._floating])
 
     def _add(self, glob: _Glob) -> None:
         first, *others = glob.names
@@ -228,7 +233,10 @@ class _Anchored:
         near_ones = chain.from_iterable(self._by_first.values()) if _WILD.search(first) else self._near(names, first)
         done: set[str] = set()
         takes_all = bool(names) and names[-1].strip(STAR) == ""
-        for glob in chain(self._anywhere, near_ones):
+        # Few paths have a name that a floating glob begins with.
+        is_near = any(map(_UNSURE.search, near)) or any(map(self._begins_floating, near))
+        floating = self._floating if is_near else ()
+        for glob in chain(self._anywhere, floating, near_ones):
             if glob.group in done or not (everywhere or glob.of_project):
                 continue
             # A search of a whole folder that leaves hidden files out, or `*`, means no file that could be in any folder.
@@ -416,7 +424,7 @@ def _agree(token: str, other: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _in_config(name: str) -> Match:
-    return any_path([name])
+    return any_of([name])
 
 
 def _hint(globs: Iterable[str]) -> re.Pattern[str]:

@@ -301,11 +301,12 @@ def urls(match: Match) -> Check:
     return Check("urls", holds, lambda _c: "no text of the input names such a URL")
 
 
-def mentions(match: Match) -> Check:
-    """Compile `mentions`: any text of the input, under any key."""
+def mentions(match: Match, *, of_line: bool) -> Check:
+    """Compile `mentions`: any text of the input, under any key. `of_line` stands beside `shell`: remarks do not count."""
 
     def holds(context: Context) -> bool:
-        if any(map(match, _texts(context.call.tool_input))):
+        line = context.line_alone if of_line else None
+        if any(map(match, _texts(context.call.tool_input) if line is None else (line,))):
             return True
         # As the shell sees it, without quotes: `'BATON_''URL'`.
         return context.shell is not None and any(match(" ".join(program.argv)) for program in context.shell.programs)

@@ -213,22 +213,18 @@ class CompiledCondition(msgspec.Struct, frozen=True):
     """A compiled condition: `applies` depends on the tool's name alone, the `checks` on the call, cheapest first.
 
     `reading_checks` are the checks decided by the call's reading (its line, paths and agent) and folders, except for
-    the existence of a line; `open_checks` are the others. `line` are the minimal demands on a line; None for a
+    the existence of a line; `open_checks` are the others. Both have two lists: for calls in general, and for a shell line
+    alone, which decides what it mentions, too. `line` are the minimal demands on a line; None for a
     condition without one. `asks_unread` is True for a condition on unread inputs.
     """
 
     applies: Callable[[str], bool]
     why_not_applies: str
     checks: tuple[call_checks.Check, ...]
-    reading_checks: tuple[call_checks.Check, ...]
-    open_checks: tuple[call_checks.Check, ...]
+    reading_checks: tuple[tuple[call_checks.Check, ...], tuple[call_checks.Check, ...]]
+    open_checks: tuple[tuple[call_checks.Check, ...], tuple[call_checks.Check, ...]]
     line: Demand | None
     asks_unread: bool
-
-    @property
-    def settled(self) -> bool:
-        """Whether the call's reading and folders alone decide."""
-        return not self.open_checks
 
     def settled_by_line(self, key: str) -> bool:
         """Return whether the reading decides, for a tool with its shell line under this key of its input."""
@@ -244,7 +240,7 @@ class CompiledCondition(msgspec.Struct, frozen=True):
 
     def possible(self, context: Context) -> bool:
         """Return whether the condition can hold for the call's reading."""
-        for check in self.reading_checks:  # noqa: SIM110 - as in `holds`
+        for check in self.reading_checks[context.line_alone is not None]:  # noqa: SIM110 - as in `holds`
             if not check.holds(context):
                 return False
         return True
@@ -308,8 +304,14 @@ def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_p
         applies,
         why,
         checks,
-        reading_checks=tuple(check for check in checks if _by_reading(check) and check.key != HAS_SHELL),
-        open_checks=tuple(check for check in checks if not _by_reading(check)),
+        reading_checks=(
+            tuple(check for check in checks if _by_reading(check) and check.key != HAS_SHELL),
+            tuple(check for check in checks if _by_line(check, condition) and check.key != HAS_SHELL),
+        ),
+        open_checks=(
+            tuple(check for check in checks if not _by_reading(check)),
+            tuple(check for check in checks if not _by_line(check, condition)),
+        ),
         line=None if condition.shell is None else demand(condition.shell, ground.lists),
         asks_unread=condition.unread_input is True,
     )
@@ -319,13 +321,17 @@ def _by_reading(check: call_checks.Check) -> bool:
     return check.key.partition(".")[0] in _BY_READING
 
 
+def _by_line(check: call_checks.Check, condition: Condition) -> bool:
+    return _by_reading(check) or (check.key == "mentions" and condition.shell is not None)
+
+
 def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bool) -> Iterator[call_checks.Check]:
     yield from _session_checks(condition, missing=missing)
     yield from _agent_checks(condition, lists)
     if condition.input is not None:
         yield from (call_checks.input_value(key, value, lists) for key, value in condition.input.items())
     if condition.mentions is not None:
-        yield call_checks.mentions(any_of(words(condition.mentions, lists)))
+        yield call_checks.mentions(any_of(words(condition.mentions, lists)), of_line=condition.shell is not None)
     if condition.edits_files:
         yield call_checks.edits()
     if condition.unread_input:

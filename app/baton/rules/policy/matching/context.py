@@ -25,7 +25,7 @@ from baton.rules.call.call import (
     in_its_folder,
     is_mcp_tool,
 )
-from baton.rules.call.commands import has_unread_command
+from baton.rules.call.commands import REMARKS, has_unread_command
 from baton.rules.call.places.path_groups import STAR, AlikeNames
 from baton.rules.call.places.places import BUILT_IN, GROUNDS, Locator, Place, normal, resolve, server_numbers, within
 from baton.rules.call.verdict import Facts, Level
@@ -69,17 +69,17 @@ class LineValues:
         return meant
 
 
-# Find the places of many paths in a call: each kind of path once, up to a limit.
+# Find the places of a call's paths: each kind of path once, up to a limit.
 
-FEW = 64  # maximum paths of a call searched individually. Usual calls have fewer, so they skip the comparison.
-MOST = 800  # maximum kinds of path searched beyond these, at some 120 calls each. The rest counts as being everywhere.
+_FOLDERS = 64
+MOST = 1_000  # maximum kinds of path searched for one call, at some 120 calls each. The rest counts as being everywhere.
 _WILD = re.compile(r"[*?\[]")
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\(\(?[^()]*\)\)?|\$\w+|`[^`]*`|\$\$|\$%")
-_WILD_COST = 16  # cost of a path with wildcards, in other paths: it is compared with every protected path
+_WILD_COST = 8  # cost of a path with wildcards, in other paths: it is compared with every protected path
 
 
-class ManyPlaces:
-    """The places of a call's paths beyond the first few."""
+class KindsOfPath:
+    """The places of a call's paths."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class ManyPlaces:
         self._alike: dict[tuple[str, str | None], str] = {}
         self._kinds: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
 
-    def places(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
+    def of(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
         """Return the places of a path as written; arguments as of `Locator.places`."""
         # Rules ask about a path with one reach after the other.
         alike = self._alike.get((target, base))
@@ -229,6 +229,9 @@ class ReadingInterface(Protocol):
     def paths(self) -> tuple[str, ...]:
         """The paths in the input, as written."""
 
+    as_given: bool
+    """Whether the line is the text in the tool's input."""
+
     is_held: bool  # whether the line is part of a skill or a command written by the call
 
     lookups: dict[tuple[str, str], str]
@@ -292,11 +295,9 @@ class Context:
     spent = 0
     blind = frozenset[str]()
     errors = frozenset[str]()
-    _reading: ReadingInterface | None = None
     _agent: Any = _UNREAD
     _match: Any = _UNREAD
     _values: LineValues | None = None
-    _places: dict[tuple[str, str | None, Reach], frozenset[Place]] | None = None
     _text: str | None = None
     _writes: tuple[Write, ...] | None = None
     _writes_by: dict[int, tuple[Write, ...]] | None = None
@@ -309,22 +310,19 @@ class Context:
         self.call = call if FOLDER_KEYS.isdisjoint(given) and not holds_objects(given) else in_its_folder(call)
         self.found: dict[str, str] = {}
         self._arguments: dict[Program, frozenset[Place]] = {}
-
-    @property
-    def reading(self) -> ReadingInterface:
+        self.reading = policies.reading(self.call, self.agent)
         """The call's content, from the policy set's cache."""
-        if self._reading is None:
-            self._reading = self.policies.reading(self.call, self.agent)
-        return self._reading
-
-    @property
-    def shell(self) -> Shell | None:
+        self.shell = self.reading.shell
         """The call's shell line, read; None for a tool without one."""
-        return self.reading.guessed if self.guesses else self.reading.shell
+        key = policies.config.shell_tools.get(call.tool_name)
+        is_alone = key is not None and self.reading.as_given and self.call.tool_input.keys() - REMARKS == {key}
+        self.line_alone: str | None = self.call.tool_input[key] if key is not None and is_alone else None
+        """The shell line of a call without any other text, but for remarks to people; None for other calls."""
 
     def see_guesses(self, *, on: bool) -> None:
         """Show the next rules the possible commands of unknown programs, or hide them."""
         self.guesses = on
+        self.shell = self.reading.guessed if on else self.reading.shell
         self._writes = self._writes_by = None
 
     @property
@@ -369,21 +367,13 @@ class Context:
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
         """Return the places of a path as written, and of its form with the line's own variables filled in."""
-        # Several rules ask for the places of the same write.
-        if self._places is None:
-            self._places = {}
-        key = (target, base, reach)
-        found = self._places.get(key)
-        if found is None:
-            few = len(self._places) < FEW
-            found = self._places[key] = (self._find_places if few else self._many.places)(target, base, reach)
-        return found
+        return self._places.of(target, base, reach)
 
     @cached_property
-    def _many(self) -> ManyPlaces:
+    def _places(self) -> KindsOfPath:
         locator = self.policies.locator
         names = locator.alike_names(self.facts.installed, self.call.cwd, self.root)
-        return ManyPlaces(self._find_places, names, locator.everywhere)
+        return KindsOfPath(self._find_places, names, locator.everywhere)
 
     def _find_places(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
         found = self._in_worktrees(target, base, reach)
@@ -419,7 +409,7 @@ class Context:
         """The program of the shell line that reads or searches files, as it is called; "" for none."""
         known, folders = self.reading.lookups, (self.call.cwd, self.root)
         if folders not in known:
-            if len(known) >= FEW:
+            if len(known) >= _FOLDERS:
                 known.clear()
             known[folders] = self.policies.lookups.of_line(self)
         return known[folders]

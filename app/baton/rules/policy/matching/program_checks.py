@@ -314,6 +314,14 @@ def _words(said: Callable[[Program], Iterable[str]], matcher: Any = any_of, *, f
     return compiled
 
 
+def _name(*, found: bool) -> Callable[[list[str]], OneTest]:
+    def compiled(wanted: list[str]) -> OneTest:
+        fits = any_of(wanted)
+        return lambda program: fits(program.name) is found
+
+    return compiled
+
+
 def _args(wanted: list[str]) -> OneTest:
     starts = [[any_of([word]) for word in line.split()] for line in wanted]
 
@@ -333,9 +341,9 @@ def _flags_all(wanted: list[str]) -> OneTest:
 
 
 _PROGRAM_TESTS: dict[str, Callable[[Any], OneTest]] = {
-    "program": _words(lambda p: (p.name,)),
+    "program": _name(found=True),
     "category": lambda wanted: lambda p: any(one in p.categories for one in wanted),
-    "program_none": _words(lambda p: (p.name,), found=False),
+    "program_none": _name(found=False),
     "subcommand": _subcommand,
     "flags": _words(lambda p: p.flags),
     "flags_all": _flags_all,

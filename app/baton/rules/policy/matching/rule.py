@@ -123,17 +123,20 @@ class RuleCandidate(msgspec.Struct, frozen=True):
 
     def _live(self, context: Context) -> "LiveRule | None":
         given: list[OpenCondition] = []
-        has_line = context.shell is not None
+        has_line, is_alone = context.shell is not None, context.line_alone is not None
         for one in self.given:
             context.found = {}
             if (has_line or one.line is None) and one.possible(context):
-                given.append((context.found, one.open_checks))
+                checks = one.open_checks[is_alone]
+                given.append((context.found, checks))
                 # Conditions after one that holds are not checked.
-                if one.settled:
+                if not checks:
                     break
         if not given:
             return None
-        unless = [one.open_checks for one in self.unless if (has_line or one.line is None) and one.possible(context)]
+        unless = [
+            one.open_checks[is_alone] for one in self.unless if (has_line or one.line is None) and one.possible(context)
+        ]
         if not all(unless):
             return None
         found, checks = given[0]
@@ -319,7 +322,7 @@ _CACHED_OUTCOMES = 8
 
 Findings = tuple[tuple[str, str], ...] | None
 """The findings of a checked rule, as (placeholder, text) pairs; None without a match."""
-_Key = tuple[str, str, Level, bool, str, str, tuple[str, ...], str]
+_Key = tuple[str, str, Level, bool, str, str, tuple[str, ...], str, bool]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -376,14 +379,14 @@ class Reading:
     of a skill or a command written by the call.
     """
 
-    __slots__ = ("_as_given", "_live", "guessed", "is_held", "lookups", "paths", "shell")
+    __slots__ = ("_live", "as_given", "guessed", "is_held", "lookups", "paths", "shell")
 
     def __init__(self, shell: Shell | None, paths: tuple[str, ...], *, as_given: bool) -> None:
         has_guesses = shell is not None and shell.programs != () and shell.programs[-1].guess
         self.guessed = shell if has_guesses else None
         self.shell = shell.without_guesses() if shell is not None and has_guesses else shell
         self.paths = paths
-        self._as_given = as_given
+        self.as_given = as_given
         self.is_held = shell is not None and not as_given and any(map(is_prompt_file, paths))
         self.lookups: dict[tuple[str, str], str] = {}
         self._live: dict[_Key, LiveRules] = {}
@@ -401,11 +404,12 @@ class Reading:
             root,
             call.worktrees,
             context.facts.installed,
+            context.line_alone is not None,
         )
         found = self._live.get(key)
         if found is None:
             # For a joined line, `input.command` is a list: a rule's check of it does not follow from the line.
-            line_key = context.policies.config.shell_tools.get(call.tool_name, "") if self._as_given else ""
+            line_key = context.policies.config.shell_tools.get(call.tool_name, "") if self.as_given else ""
             found = LiveRules(tuple(self._ask(context)), line_key)
             if len(self._live) < _CACHED_FOLDERS and len(call.client) + len(call.cwd) + len(root) < _CACHED_NAME:
                 self._live[key] = found
@@ -542,9 +546,10 @@ class PolicySet:
 
     def history_name(self, call: ToolCall) -> str:
         """Return the call's name for the session's history: the tool, with a mark if its name does not say what it did."""
-        name, context = call.tool_name, Context(self, Facts(call=call))
+        name = call.tool_name
         if self._never_block(name):
             return name
+        context = Context(self, Facts(call=call))
         if self.lookups.is_tool(name):
             return name if self.lookups.of_tool(context) else f"{name}{COLLECTED_MARK}"
         return f"{name}{LOOKUP_MARK}" if context.is_lookup else name

@@ -1,7 +1,7 @@
 """Many paths are searched by kinds, up to a limit; the rest counts as being everywhere."""
 
 from baton.rules.call.places.places import Locator
-from baton.rules.policy.matching.context import MOST, ManyPlaces
+from baton.rules.policy.matching.context import MOST, KindsOfPath
 
 LOCATOR = Locator([], [], [], {"infra": ["infra/**", "**/*.tf"]})
 
@@ -11,26 +11,26 @@ def located(target, base, reach):
 
 
 def many(find):
-    return ManyPlaces(find, LOCATOR.alike_names("", "/w", "/w"), LOCATOR.everywhere)
+    return KindsOfPath(find, LOCATOR.alike_names("", "/w", "/w"), LOCATOR.everywhere)
 
 
 def test_paths_of_one_kind_are_looked_up_once():
     asked = []
     places = many(lambda target, base, reach: asked.append(target) or located(target, base, reach))
-    assert {places.places(f"page{n}", "", "file") for n in range(5_000)} == {frozenset({"work"})}
+    assert {places.of(f"page{n}", "", "file") for n in range(5_000)} == {frozenset({"work"})}
     assert len(asked) == 1
 
 
 def test_a_path_of_another_kind_is_found_among_them():
     places = many(located)
-    found = [places.places(path, "", "tree") for path in [*(f"page{n}" for n in range(5_000)), "main.tf", "/"]]
+    found = [places.of(path, "", "tree") for path in [*(f"page{n}" for n in range(5_000)), "main.tf", "/"]]
     assert "infra" in found[-2]
     assert "root" in found[-1]
 
 
 def test_kinds_beyond_the_limit_are_everywhere():
     places = many(located)
-    found = [places.places(f"$x{n}/a", "", "file") for n in range(MOST + 1)]
+    found = [places.of(f"$x{n}/a", "", "file") for n in range(MOST + 1)]
     assert found[0] == located("$x0/a", "", "file")
     assert found[-1] == LOCATOR.everywhere
-    assert places.places("$x0/a", "", "file") == found[0]
+    assert places.of("$x0/a", "", "file") == found[0]
