@@ -76,3 +76,14 @@ def test_a_missing_or_unknown_command_is_answered_with_the_right_one(words, said
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_a_hook_imports_no_module_that_takes_longer_than_its_request():
+    ran = subprocess.run(
+        [sys.executable, "-c", "import sys, baton.local.hook.main; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    slow = {"re", "enum", "typing", "collections", "json", "socket", "ssl", "subprocess", "pathlib"}
+    assert slow & set(ran.stdout.split()) == set()

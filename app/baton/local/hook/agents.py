@@ -1,9 +1,10 @@
-"""Reads the descriptions in a client's agent files, like `gather_agents` in `hooks/baton-lib.sh`."""
+"""Reads files of agents, skills and commands, like `gather_agents` and `send_texts` in `hooks/baton-lib.sh`."""
 
 import glob
 import os
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import translate
 
 from baton.local.hook.clients import folder_of, place_of
 
@@ -117,3 +118,49 @@ def _text(path: str) -> str:
             return file.read()
     except OSError:
         return ""
+
+
+# The texts of the skills and commands of a name, as `send_texts` in `hooks/baton-lib.sh` reads them.
+
+_MOST_TEXTS = 1_000_000
+
+
+def skill_texts(name: str, start: str, root: str, env: Mapping[str, str], home: str) -> bytes:
+    """Return the files Claude Code may load under a name. `?` matches any one byte."""
+    skill, command = (re.compile(translate(one).encode(), re.IGNORECASE) for one in (name, f"{name}.md"))
+    named = re.compile(rb"^name:.*" + re.escape(name).replace(r"\?", ".").encode(), re.MULTILINE)
+    texts: list[bytes] = []
+    for path in _skill_files(start, root, env, home):
+        folder, file = os.path.split(path)
+        is_skill = file.lower() == "skill.md"
+        if not (is_skill or command.match(os.fsencode(file))):
+            continue
+        try:
+            with open(path, "rb") as opened:
+                text = opened.read(_MOST_TEXTS)
+        except OSError:
+            continue
+        if not is_skill or skill.match(os.fsencode(os.path.basename(folder))) or named.search(text):
+            texts.append(text)
+    return b"".join(texts)[:_MOST_TEXTS]
+
+
+def _skill_files(start: str, root: str, env: Mapping[str, str], home: str) -> Iterator[str]:
+    user = env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    folders = [os.path.join(user, one) for one in ("skills", "commands", "plugins")] + ["/etc/claude-code/.claude"]
+    place = os.path.realpath(start)
+    while True:
+        folders += [os.path.join(place, ".claude", one) for one in ("skills", "commands")]
+        if place in {root, os.path.dirname(place)}:
+            break
+        place = os.path.dirname(place)
+    for folder in folders:
+        # Links are followed, as the client does; the target of a cycle is read once.
+        seen: set[str] = set()
+        for place, below, files in os.walk(folder, followlinks=True):
+            real = os.path.realpath(place)
+            if real in seen:
+                below.clear()
+                continue
+            seen.add(real)
+            yield from (os.path.join(place, file) for file in sorted(files))

@@ -200,11 +200,11 @@ class Hook:
 
     def _send_texts(self, url: Url, first: Answer) -> Answer:
         """Ask again with the texts requested by the server. An answer without an opinion keeps the first one."""
-        from baton.local.hook import clients
+        from baton.local.hook.agents import skill_texts
 
         _, name, about = f"{first.header('baton-wants')}  ".split(" ")[:3]
         _, root = project.find(self._start())
-        body = clients.gather(name, self._start(), root, self.env, self.home)
+        body = skill_texts(name, self._start(), root, self.env, self.home)
         found = self._ask(url, body, f"&about={about}")
         return first if found.body.strip() == b"{}" else found
 

@@ -72,7 +72,9 @@ class LineValues:
 # Find the places of a call's paths: each kind of path once, up to a limit.
 
 _FOLDERS = 64
-MOST = 1_000  # maximum kinds of path searched for one call, at some 120 calls each. The rest counts as being everywhere.
+MOST = (
+    1_000  # maximum kinds of path searched for one call, at some 120 calls each. The rest counts as being everywhere.
+)
 _WILD = re.compile(r"[*?\[]")
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\(\(?[^()]*\)\)?|\$\w+|`[^`]*`|\$\$|\$%")
 _WILD_COST = 8  # cost of a path with wildcards, in other paths: it is compared with every protected path
