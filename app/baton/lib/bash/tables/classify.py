@@ -220,7 +220,7 @@ def _only_prints(found: Invocation) -> bool:
 
     `--help` counts only before the first operand: many programs pass later options on, or have started by then.
     """
-    if [word.text for word in found.words[1:]] == ["/?"] and found.name in _HELP_OF_WINDOWS:
+    if found.name in _HELP_OF_WINDOWS and [word.text for word in found.words[1:]] == ["/?"]:
         return True
     if found.entry is None or not found.raw_flags:
         return False

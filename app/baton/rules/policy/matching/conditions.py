@@ -89,7 +89,7 @@ class Demand(msgspec.Struct, frozen=True):
 
     def is_met(self, line: LineSummary) -> bool:
         """Return whether a line meets the demands besides programs."""
-        if not self.facts <= line.facts:
+        if self.facts and not self.facts <= line.facts:
             return False
         for texts in self.texts:  # noqa: SIM110 - as in `RequiredTexts.are_in`
             if not texts.are_in(line):

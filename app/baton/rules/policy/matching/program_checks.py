@@ -162,15 +162,20 @@ class ProgramTest:
     """A compiled `ProgramMatch`: named tests, cheapest first."""
 
     def __init__(self, match: ProgramMatch, lists: Lists) -> None:
-        self.tests: list[tuple[str, Test]] = list(_tests(match, lists))
+        self._alone = list(_tests_alone(match, lists))
+        self._in_line = list(_tests_in_line(match, lists))
         names = None if match.program is None else words(match.program, lists)
         self.names = None if names is None or any(map(is_glob, names)) else frozenset(names)
         """The only possible names of the program; None for names with wildcards, or any."""
 
     def holds(self, context: Context, shell: Shell, index: int) -> bool:
         """Return whether the program at this index passes all tests."""
-        for _, test in self.tests:  # noqa: SIM110 - runs for every program of every new line
-            if not test(context, shell, index):
+        program = shell.programs[index]
+        for _, test in self._alone:
+            if not test(program):
+                return False
+        for _, test_in_line in self._in_line:  # noqa: SIM110 - runs for every program of every new line
+            if not test_in_line(context, shell, index):
                 return False
         return True
 
@@ -181,10 +186,14 @@ class ProgramTest:
         )
 
     def _progress(self, context: Context, shell: Shell, index: int) -> tuple[int, int, str]:
-        for held, (name, test) in enumerate(self.tests):
-            if not test(context, shell, index):
+        program = shell.programs[index]
+        for held, (name, test) in enumerate(self._alone):
+            if not test(program):
                 return index, held, name
-        return index, len(self.tests), ""
+        for held, (name, test_in_line) in enumerate(self._in_line, len(self._alone)):
+            if not test_in_line(context, shell, index):
+                return index, held, name
+        return index, len(self._alone) + len(self._in_line), ""
 
 
 def words(value: str | Sequence[str], lists: Lists) -> list[str]:
@@ -243,11 +252,14 @@ def any_program(value: Programs, lists: Lists) -> AnyProgram:
     return AnyProgram(out)
 
 
-def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:
+def _tests_alone(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, OneTest]]:
     # Words are compiled once per rule. The tests run for every program of every line, so they only compare.
     for key, compiled in _PROGRAM_TESTS.items():
         if (value := getattr(match, key)) is not None:
-            yield key, _on_program(compiled(words(value, lists) if isinstance(value, str | list) else value))
+            yield key, compiled(words(value, lists) if isinstance(value, str | list) else value)
+
+
+def _tests_in_line(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:
     if match.writes_to is not None:
         yield "writes_to", _writes(place_set(match.writes_to))
     if match.writes_all_of is not None:
@@ -260,10 +272,6 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:
     if match.arguments_in is not None:
         places = place_set(match.arguments_in)
         yield "arguments_in", lambda c, s, i: not places.isdisjoint(c.argument_places(s.programs[i]))
-
-
-def _on_program(test: OneTest) -> Test:
-    return lambda _c, s, i: test(s.programs[i])
 
 
 @lru_cache(maxsize=256)

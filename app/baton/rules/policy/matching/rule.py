@@ -255,20 +255,20 @@ class Candidates:
                 numbers |= by_key.get(fact, _NONE)
             numbers.update(*map(self._kinds.of, line.programs))
         found: dict[int, tuple[list[CompiledCondition], list[CompiledCondition]]] = {}
+        numbered = self._numbered
         for number in sorted(numbers):
-            at, condition, is_exception = self._numbered[number]
-            if _is_met(condition, line):
+            at, condition, is_exception = numbered[number]
+            demand = condition.line
+            if demand is None or (line is not None and demand.is_met(line)):
                 found.setdefault(at, ([], []))[is_exception].append(condition)
         for at, (given, unless) in found.items():
             if given:
-                unless += [one for one in self._other_exceptions[at] if _is_met(one, line)]
+                unless += [
+                    one
+                    for one in self._other_exceptions[at]
+                    if one.line is None or (line is not None and one.line.is_met(line))
+                ]
                 yield RuleCandidate(self.rules[at].rule, tuple(given), tuple(unless), guesses)
-
-
-def _is_met(condition: CompiledCondition, line: LineSummary | None) -> bool:
-    """Return whether a line meets a condition's demands besides programs; `line` is None for a call without one."""
-    demand = condition.line
-    return demand is None or (line is not None and demand.is_met(line))
 
 
 class _Kinds:
