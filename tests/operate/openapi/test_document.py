@@ -102,10 +102,6 @@ def _may_be_null(schemas, part, seen=()):
     return part.get("type") == "null" or any(_may_be_null(schemas, one, seen) for one in below)
 
 
-NULLS = {"poll_runner"}
-"""Operations for the runner alone, whose leases have a null for a budget that was not set."""
-
-
 def test_no_answer_holds_a_null_since_absent_fields_are_left_out(document):
     holding, schemas = set(), document["components"]["schemas"]
     for route in (route for router in ROUTERS for route in router.routes):
@@ -117,7 +113,7 @@ def test_no_answer_holds_a_null_since_absent_fields_are_left_out(document):
             _may_be_null(schemas, one["application/json"]["schema"]) for one in answers if "application/json" in one
         ):
             holding.add(operation["operationId"])
-    assert holding == NULLS
+    assert holding == set()
 
 
 def test_the_document_is_served(http, document):

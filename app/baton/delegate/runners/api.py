@@ -186,7 +186,7 @@ async def list_runners(caller: CallerOf, runners: RunnersOf) -> RunnersModel:
     return RunnersModel(items=await runners.visible(caller.principal))
 
 
-@router.post("/runners/{runner_id}/poll")
+@router.post("/runners/{runner_id}/poll", response_model_exclude_none=True)
 async def poll_runner(
     request: Request,
     caller: CallerOf,
