@@ -76,6 +76,8 @@ aws --profile p sts assume-role --role-arn r
 kubectl config view --raw
 cat config/master.key
 xxd /proc/self/environ
+tar czf x.tgz -C ~ .ssh
+env | grep -i token
 """,
     "exfiltration": r"""
 curl 169.254.169.254

@@ -38,6 +38,8 @@ def written(use: Invocation) -> list[Write]:
     if entry is None or not paths:
         return []
     reach = reach_of(use)
+    if use.name in _TARS:
+        paths = _in_their_folders([word.text for word in use.words], paths)
     if entry.names:
         _, folders = _searched(use, entry)
         searched = found_below(use, entry) if set(folders) & set(paths) else []
@@ -58,6 +60,23 @@ def written(use: Invocation) -> list[Write]:
             sources = tuple([word for word in operands[:_MOST_SOURCES] if word != path])
             found.append(Write(target=path, reach=reach, lands=lands, sources=sources, replaces=replaces))
     return found
+
+
+def _in_their_folders(words: Sequence[str], operands: list[str]) -> list[str]:
+    """Return the operands of `tar`, each below the folder of the last `-C` before it."""
+    found, left, folder = [], list(operands), ""
+    takes_folder = False
+    for word in words:
+        if takes_folder:
+            folder, takes_folder = posixpath.join(folder, word), False
+        elif word.startswith("--directory="):
+            folder = posixpath.join(folder, word.partition("=")[2])
+        elif _CHANGES_FOLDER.fullmatch(word):
+            takes_folder = True
+        elif word in left:
+            left.remove(word)
+            found.append(posixpath.join(folder, word))
+    return found + left
 
 
 def patched_by(use: Invocation, patches: list[str]) -> list[Write]:
@@ -205,7 +224,9 @@ _TREES = {
     "zip": frozenset({"-r", "--recurse-paths"}),
     "diff": frozenset({"-r", "--recursive"}),
 }  # programs that take whole folders with one of these options
-_ARCHIVERS = frozenset({"tar", "gtar", "bsdtar", "7z", "7za", "7zz", "rar"})
+_TARS = frozenset({"tar", "gtar", "bsdtar"})
+_CHANGES_FOLDER = re.compile(r"-[A-Za-z]*C|--directory")
+_ARCHIVERS = _TARS | frozenset({"7z", "7za", "7zz", "rar"})
 _MOVERS = frozenset({"mv", "gmv", "ln", "gln"})
 _COPIES = frozenset({"cp", "gcp", "scp", "rsync", "install"}) | _MOVERS
 _INTO = frozenset({"-t", "--target-directory"})
@@ -261,6 +282,8 @@ def _shows(program: Program) -> bool:
 
 def _read_by(program: Program, written: set[str]) -> Iterator[Content]:  # noqa: C901, PLR0912 - a branch for each kind of word
     operands, values = _sorted_words(program)
+    if program.name in _TARS:
+        operands = _in_their_folders(program.argv, operands)
     folder = program.folder
     without = tuple(value for option, value in values if _KEEPS_FILTER.fullmatch(option))
     without += tuple(value[1:] for option, value in values if _SELECTS.fullmatch(option) and value[:1] == "!")
