@@ -96,7 +96,7 @@ class KindsOfPath:
         self._alike: dict[tuple[str, str | None], str] = {}
         self._kinds: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
 
-    def of(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
+    def places_of(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
         """Return the places of a path as written; arguments as of `Locator.places`."""
         # Rules ask about a path with one reach after the other.
         alike = self._alike.get((target, base))
@@ -369,10 +369,10 @@ class Context:
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
         """Return the places of a path as written, and of its form with the line's own variables filled in."""
-        return self._places.of(target, base, reach)
+        return self._kinds_of_path.places_of(target, base, reach)
 
     @cached_property
-    def _places(self) -> KindsOfPath:
+    def _kinds_of_path(self) -> KindsOfPath:
         locator = self.policies.locator
         names = locator.alike_names(self.facts.installed, self.call.cwd, self.root)
         return KindsOfPath(self._find_places, names, locator.everywhere)
