@@ -14,6 +14,7 @@ _LINES = frozenset({
     "command", "cmd", "commands", "cmds", "commandline", "cmdline", "shellcommand", "bashcommand", "terminalcommand",
     "commandtext", "commandstring", "shellscript", "bashscript", "shellcode", "rawcommand", "fullcommand", "shell",
     "bash", "shcommand", "runcommand", "execcommand", "executecommand", "systemcommand", "oscommand", "exec", "argv",
+    "clicommand", "awscommand", "gcloudcommand", "azcommand", "gitcommand", "ghcommand", "dockercommand",
 })  # fmt: skip
 """Keys of commands, squeezed."""
 _SEVERAL = frozenset({"commands", "cmds", "lines"})
@@ -29,7 +30,7 @@ _ARGUMENTS = (
 _OF_LINES = _LINES | _PROGRAMS | frozenset(_ARGUMENTS) | {"input", "script", "code"}
 _SCRIPTS = frozenset({
     "script", "code", "sourcecode", "newsource", "cellsource", "scriptcontent", "scripttext",
-    "codecontent", "codesnippet", "snippet", "program",
+    "codecontent", "codesnippet", "snippet", "program", "source",
 })  # fmt: skip
 _LANGUAGES = ("language", "lang", "kernel", "runtime", "interpreter", "type")
 _STDIN = ("stdin", "stdindata", "stdintext", "standardinput")
@@ -55,6 +56,7 @@ _RUNNERS = {
     **dict.fromkeys(("bash", "sh", "shell", "zsh", "terminal", "console"), ""),
 }  # the program for code of a language; "" for shells
 _RUNS_CODE = frozenset({"run", "exec", "execute", "eval", "interpreter", "repl", "sandbox", "notebook", "cell"})
+_NOTEBOOKS = frozenset({"notebook", "cell", "jupyter", "kernel", "code"})
 _ELSEWHERE = frozenset(
     {"browser", "page", "playwright", "puppeteer", "devtools", "chrome", "selenium", "webdriver", "dom", "tab"}
     | {"sql", "query", "database", "db", "postgres", "mysql", "sqlite", "bigquery", "figma", "blender", "sheets"}
@@ -231,6 +233,8 @@ def _script(words: tuple[str, ...], holder: Mapping[str, Any], name: str, text: 
     said = next((holder[key].lower() for key in _LANGUAGES if isinstance(holder.get(key), str)), "")
     if name == "newsource" and holder.get("celltype") == "markdown":
         return ""
+    if name == "source" and _NOTEBOOKS.isdisjoint(words):
+        return ""  # of a copy
     runner = _RUNNERS.get(said)
     # A browser or a database runs it elsewhere, unless the call names a language of this machine.
     if runner is None and not _ELSEWHERE.isdisjoint(words):
