@@ -358,7 +358,10 @@ def _module(state: Evaluator, call: Arguments) -> Value:
     if found == ANY:
         state.cannot_tell("an unknown module is loaded")
         return None
-    return state.import_(found[0].removeprefix("node:").replace("/", "."))
+    module = state.import_(found[0].removeprefix("node:").replace("/", "."))
+    # Without a list of names, `__import__("urllib.request")` is `urllib`.
+    is_top = call.effect.word == "top" and call.at(3, "fromlist") is None
+    return Ref(module.path.partition(".")[0]) if is_top else module
 
 
 def _member(state: Evaluator, call: Arguments) -> Value:
