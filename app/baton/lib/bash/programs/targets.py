@@ -67,10 +67,9 @@ def _in_their_folders(words: Sequence[str], operands: list[str]) -> list[str]:
     found, left, folder = [], list(operands), ""
     takes_folder = False
     for word in words:
-        if takes_folder:
-            folder, takes_folder = posixpath.join(folder, word), False
-        elif word.startswith("--directory="):
-            folder = posixpath.join(folder, word.partition("=")[2])
+        if takes_folder or word.startswith("--directory="):
+            below = posixpath.join(folder, word if takes_folder else word.partition("=")[2])
+            folder, takes_folder = below if len(below) <= _LONGEST_FOLDER else folder, False
         elif _CHANGES_FOLDER.fullmatch(word):
             takes_folder = True
         elif word in left:
@@ -225,6 +224,7 @@ _TREES = {
     "diff": frozenset({"-r", "--recursive"}),
 }  # programs that take whole folders with one of these options
 _TARS = frozenset({"tar", "gtar", "bsdtar"})
+_LONGEST_FOLDER = 300  # in characters. Each of many `-C` would make all later paths longer.
 _CHANGES_FOLDER = re.compile(r"-[A-Za-z]*C|--directory")
 _ARCHIVERS = _TARS | frozenset({"7z", "7za", "7zz", "rar"})
 _MOVERS = frozenset({"mv", "gmv", "ln", "gln"})
