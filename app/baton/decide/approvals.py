@@ -259,6 +259,7 @@ class Approvals:
             tool_name=request.tool[:200],
             agent=request.client,
             project=request.project,
+            approvers=request.approvers,
             **more,
         )
         whose = Principal(organisation=request.organisation, user=request.user, team=request.team)

@@ -116,7 +116,8 @@ class QuestionChanged(Payload, frozen=True, kw_only=True):
     `job_id` is "" for a call of a session, waiting for an approval (`/approvals`). `answered_by` is the answering person.
     A `question_id` that begins with `exc_` is a request for an exception: its grant answers `allow`, its end `deny`.
     An expired question was denied, because nobody answered in time or the attempt ended (`reason`). `runner_user` owns
-    the agent's machine, and alone answers it.
+    the agent's machine, and alone answers it. `approvers` are those of a request, separated by spaces: `lead`,
+    `role:…`, `user:…`.
     """
 
     question_id: str
@@ -129,6 +130,7 @@ class QuestionChanged(Payload, frozen=True, kw_only=True):
     agent: str = ""
     project: str = ""
     runner_user: str = ""
+    approvers: str = ""
 
 
 # Payloads about routing prompts to agents.

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
 from fastapi import APIRouter, Depends, Query
@@ -13,6 +13,7 @@ from baton.events.log import Emission, LogEntry, LogPage, Place, place_text
 from baton.kernel.base.errors import Forbidden, Invalid
 from baton.kernel.http.features import of
 from baton.modes.listing import ModeList
+from baton.people.approvals import is_named
 from baton.people.users import covers, reach, row_scope
 from baton.records.pipeline.store import Filters
 from baton.records.review.decision_stream import FeedReaders, fitting
@@ -90,8 +91,16 @@ class LiveEvents:
             return False
         if topic == "modes":
             return self._modes.visible(reader, _setting(event, data))
+        if topic == "questions" and is_named(reader, _Asked(event.user, event.team, data.get("approvers", ""))):
+            return True
         on_their_machine = topic in {"jobs", "questions"} and data.get("runner_user") == reader.user
         return on_their_machine or covers(reader, ACTIONS[topic], user=event.user, team=event.team)
+
+
+class _Asked(NamedTuple):
+    user: str
+    team: str
+    approvers: str
 
 
 _NAMES: dict[LiveTopic, tuple[str, tuple[str, ...]]] = {

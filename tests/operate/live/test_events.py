@@ -93,6 +93,8 @@ HEARD = [
     (entry("jobs", job_id="j", state="running", runner_user="bob"), "ann bob lead admin"),
     (entry("questions", state="opened", question_id="q"), "ann lead admin"),
     (entry("questions", state="opened", question_id="q", runner_user="bob"), "ann bob lead admin"),
+    (entry("questions", state="opened", question_id="apr_1", approvers="user:bob"), "ann bob lead admin"),
+    (entry("questions", state="opened", question_id="apr_1", approvers="role:developer"), "ann bob lead admin"),
     (entry("session.started"), "ann lead admin"),
     (entry("session.started", user="bob", team="data"), "bob admin"),
     (entry("session.started", user="lone", team=""), "admin"),

@@ -352,6 +352,7 @@ class Exceptions:
             answered_by=answered_by,
             tool_name=one.tool[:200],
             project=one.project,
+            approvers=one.approvers,
         )
         self._events.emit(Principal(organisation=one.organisation, user=one.user, team=one.team), payload)
 
