@@ -6,9 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from baton.kernel.base.settings import Settings
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 ROOT = Path(__file__).parents[2]
@@ -71,12 +70,12 @@ def missing(page, text):
     return absent | {link for link in _LINK.findall(text) if not (page.parent / link).exists()}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@every("page", PAGES, ids=str)
 def test_a_page_names_what_is_there(page):
     assert missing(ROOT / page, (ROOT / page).read_text()) == set()
 
 
-@pytest.mark.parametrize("page", [*RECORDS, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+@every("page", [*RECORDS, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
 def test_limits_in_a_page_equal_the_code(page):
     assert wrong_limits(page.read_text()) == set()
 
@@ -98,7 +97,7 @@ def test_the_index_lists_every_decision_record():
     )
 
 
-@pytest.mark.parametrize("page", RECORDS, ids=lambda page: page.name)
+@every("page", RECORDS, ids=lambda page: page.name)
 def test_a_decision_record_fits_one_screen(page):
     lines = page.read_text().splitlines()
     assert len(lines) <= 45, "a decision record has at most 45 lines: move measurements to bench/RESULTS.md"

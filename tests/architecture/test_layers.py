@@ -9,6 +9,8 @@ from importlinter.application.use_cases import _get_built_in_contract_types, rea
 from importlinter.configuration import configure
 from importlinter.domain.contract import registry
 
+from tests.support.cases import every
+
 ROOT = Path(__file__).parents[2]
 configure()
 OPTIONS = read_user_options(str(ROOT / "pyproject.toml"))
@@ -77,7 +79,7 @@ def test_each_contract_has_a_seeded_violation():
     assert set(SEEDED) == set(CONTRACTS)
 
 
-@pytest.mark.parametrize("name", CONTRACTS)
+@every("name", CONTRACTS)
 def test_a_contract_holds_and_breaks(graph, name):
     contract = CONTRACTS[name]
     assert kept(graph, contract)

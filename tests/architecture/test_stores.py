@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 
 ROOT = Path(__file__).parents[2]
 APP, TESTS = ROOT / "app", ROOT / "tests"
@@ -92,7 +92,7 @@ def test_every_store_is_tested_on_both_databases(tested):
     assert not missing, listed(missing)
 
 
-@pytest.mark.parametrize(
+@every(
     ("test", "wanted"),
     [("people/test_tokens.py", True), ("delegate/jobs/test_service.py", True), ("decide/test_api.py", False)],
 )

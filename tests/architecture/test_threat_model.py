@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.attacks.corpus import out_of_reach
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 
 ROOT = Path(__file__).parents[2]
 MODEL = (ROOT / "docs" / "threat-model.md").read_text()
@@ -36,7 +35,7 @@ def test_every_row_names_what_it_is_met_by_and_its_proof():
     assert {row[1]: len(row) for row in ROWS} == {row[1]: 4 for row in ROWS}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[f"{row[0][:20]}: {row[1][:60]}" for row in ROWS])
+@every("row", ROWS, ids=[f"{row[0][:20]}: {row[1][:60]}" for row in ROWS])
 def test_the_proof_of_a_row_is_there(row):
     tries, proof = row[1], row[3]
     named = [ROOT / name for name in _NAMED.findall(proof)]

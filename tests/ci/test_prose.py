@@ -3,12 +3,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import every
+
 spec = importlib.util.spec_from_file_location("prose", Path(__file__).parents[2] / ".ci" / "prose.py")
 prose = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(prose)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "figures"),
     [
         ("one two three which", (25, 0, 0)),

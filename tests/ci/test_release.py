@@ -17,6 +17,7 @@ import yaml
 
 from baton.cli.commands import COMMANDS
 from baton.shared.environment import CLIENT_VARIABLES, SERVER_VARIABLES
+from tests.support.cases import every
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "release.py")
@@ -54,7 +55,7 @@ def named(kind, name):
     return ("baton " + name if kind == "commands" else name) in spans
 
 
-@pytest.mark.parametrize("kind", sorted(BEFORE))
+@every("kind", sorted(BEFORE))
 def test_what_left_the_public_interface_is_named_in_the_changelog(kind):
     gone = set(BEFORE[kind]) - set(NOW[kind]())
     assert not {name for name in gone if not named(kind, name)}, "name what a person could miss in CHANGELOG.md"
@@ -64,7 +65,7 @@ def test_the_command_line_has_few_top_level_commands():
     assert len(COMMANDS) <= MOST_COMMANDS, f"{len(COMMANDS)} top-level commands, at most {MOST_COMMANDS}: use a group"
 
 
-@pytest.mark.parametrize(
+@every(
     ("file", "pattern"),
     [
         ("app/baton/delegate/runners/api.py", r'"version": "(\d[\d.]*)"'),
@@ -87,7 +88,7 @@ def test_the_installed_version_is_that_of_the_project():
     assert version("baton") == VERSION, "run `make serve` or `make test` once: it installs the checkout again"
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "## [1.0.1] - 2026-01-01\n- x\n",

@@ -1,10 +1,9 @@
 """A job's card: times, costs, runner, attempts; and the messages to a reader of its events."""
 
-import pytest
-
 from baton.cli.jobs import arguments
 from baton.cli.jobs.job_card import Card
 from baton.mcp.client import standing
+from tests.support.cases import every
 
 USAGE = {"input_tokens": 100, "cached_tokens": 60, "output_tokens": 5, "cost_usd": 0.25}
 JOB = {
@@ -35,7 +34,7 @@ def test_a_card_has_times_runner_costs_and_tells_attempts_apart():
     assert len(arguments.lines(JOB | {"attempts": JOB["attempts"][:1]})) == 3
 
 
-@pytest.mark.parametrize(
+@every(
     ("more", "said"),
     [
         ({}, ""),

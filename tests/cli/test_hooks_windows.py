@@ -9,6 +9,7 @@ import pytest
 
 from baton.cli.hooks.entries import EVENTS, is_ours, kind_of
 from baton.cli.hooks.shims import Shim, line, quote
+from tests.support.cases import every
 from tests.support.command_line import clean_environment
 from tests.support.samples import one_in
 
@@ -83,7 +84,7 @@ QUOTED = [
 ]
 
 
-@pytest.mark.parametrize(("shell", "path", "quoted"), QUOTED)
+@every(("shell", "path", "quoted"), QUOTED)
 def test_a_path_is_quoted_for_the_shell_of_the_client(shell, path, quoted):
     assert quote(path, shell) == quoted
 
@@ -96,7 +97,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("client", LINES)
+@every("client", LINES)
 def test_a_line_starts_the_program_in_the_shell_of_the_client(client):
     shim = Shim(path=SPACED, config=CONFIG, windows=True)
     made = line(shim, client, "PreToolUse", block=True, must=True, missing={})
@@ -105,8 +106,8 @@ def test_a_line_starts_the_program_in_the_shell_of_the_client(client):
     assert kind_of({"command": made}) == "python"
 
 
-@pytest.mark.parametrize("client", EVENTS)
-@pytest.mark.parametrize("event", ["SessionStart", "PreToolUse", "Stop"])
+@every("client", EVENTS)
+@every("event", ["SessionStart", "PreToolUse", "Stop"])
 def test_a_line_with_baton_on_the_search_path_has_nothing_to_quote(client, event):
     made = line(Shim(windows=True), client, event, block=False, must=False, missing={"systemMessage": "m"})
     if client != "copilot-cli":  # which reads it with PowerShell, whatever else is there

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from baton.cli.hooks.json_edit import UnclearError, check, drop, line_of, put
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "path", "value", "result"),
     [
         ("{}", ["a"], 1, '{\n  "a": 1\n}'),
@@ -24,7 +25,7 @@ def test_put(text, path, value, result):
     assert json.loads(result)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "path", "result"),
     [
         ('{ "a": 1 }', ["a"], "{}"),
@@ -38,7 +39,7 @@ def test_drop(text, path, result):
     assert drop(text, path) == result
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line", "why"),
     [
         ("", 1, "not valid JSON"),
@@ -72,7 +73,7 @@ COMMENTED = [
 COMMENTS = ["// mine", "/* y */", "// last", "// end", "// only", "/* a,", "// c", "/* 1 */", "/* 2 */"]
 
 
-@pytest.mark.parametrize("text", COMMENTED)
+@every("text", COMMENTED)
 def test_comments_stay_and_what_was_put_in_is_taken_out_without_a_trace(text):
     added = put(text, ["hooks"], {"x": [1]})
     assert check(added) == check(text) | {"hooks": {"x": [1]}}
@@ -80,7 +81,7 @@ def test_comments_stay_and_what_was_put_in_is_taken_out_without_a_trace(text):
     assert drop(added, ["hooks"]) == text
 
 
-@pytest.mark.parametrize("text", COMMENTED)
+@every("text", COMMENTED)
 def test_no_comment_goes_with_a_value_beside_it(text):
     for key in check(text):
         left = drop(text, [key])

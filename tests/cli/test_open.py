@@ -3,12 +3,11 @@
 import json
 import webbrowser
 
-import pytest
-
 from baton.cli.people.open import console_url
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("url", "console"),
     [
         ("http://127.0.0.1:8080", "http://baton.localhost:8080"),

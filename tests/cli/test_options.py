@@ -7,6 +7,7 @@ import typer
 
 from baton.cli import options
 from baton.shared.time_span import time_span
+from tests.support.cases import every
 
 SPANS = [
     ("500ms", timedelta(milliseconds=500)), ("45s", timedelta(seconds=45)), ("30m", timedelta(minutes=30)),
@@ -16,12 +17,12 @@ SPANS = [
 NO_SPANS = ["", "0d", "-1d", "1.5h", "90", "d", "90D", "1000000d", "soon"]
 
 
-@pytest.mark.parametrize(("text", "span"), SPANS)
+@every(("text", "span"), SPANS)
 def test_a_time_span_is_a_number_and_a_unit(text, span):
     assert time_span(text) == span
 
 
-@pytest.mark.parametrize("text", NO_SPANS)
+@every("text", NO_SPANS)
 def test_anything_else_is_refused_with_what_is_allowed(text):
     with pytest.raises(ValueError, match=r"is not a time span; give a number"):
         time_span(text)

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
-import pytest
 from typer.testing import CliRunner
 
 from baton.cli.app import app
 from baton.cli.commands import COMMANDS
 from baton.cli.groups import load
+from tests.support.cases import every
 
 HEAVY = {"acp", "fastapi", "httpx2", "mcp", "msgspec", "numpy", "pydantic", "rich", "sqlalchemy", "tree_sitter", "yaml"}
 """Packages that take longer to import than a fast command takes to run."""
@@ -41,7 +41,7 @@ def test_each_command_that_prints_data_prints_json_too():
     }
 
 
-@pytest.mark.parametrize(
+@every(
     ("typed", "offered"),
     [("baton mo", ["mode"]), ("baton mode en", ["enable"]), ("baton mode enable --lev", ["--level"])],
 )
@@ -52,16 +52,14 @@ def test_the_shell_completes_commands_and_options(typed, offered):
     assert done.output.split() == offered
 
 
-@pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["status", "--help"], ["mode", "status", "--help"], ["explain", "--help"]]
-)
+@every("words", [["--help"], ["--version"], ["status", "--help"], ["mode", "status", "--help"], ["explain", "--help"]])
 def test_a_fast_command_imports_nothing_heavy(words):
     code = f"import sys; from baton.cli.app import app\ntry: app({words!r})\nexcept SystemExit: print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not HEAVY & set(done.stdout.split("\n")[-2].split())
 
 
-@pytest.mark.parametrize(
+@every(
     ("words", "said"),
     [
         (["mdoe"], "unknown command `mdoe`; did you mean `mode`?"),

@@ -8,6 +8,7 @@ import pytest
 
 from baton.cli import up
 from baton.clients.registry import CLIENTS
+from tests.support.cases import every
 from tests.support.command_line import clean_environment, run
 from tests.support.server import BATON, free_port
 
@@ -125,7 +126,7 @@ def test_down_leaves_a_server_that_it_did_not_start(machine, server):
     assert server.process.poll() is None
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@every("client", CLIENTS)
 def test_the_canary_is_read_as_the_clients_own_shell_call(client):
     event = CLIENTS[client].read(up.canary(client, "s1", "/tmp/x"), "PreToolUse")
     assert (event.name, event.tool_name, event.tool_input) == ("PreToolUse", "Bash", {"command": up.CANARY})

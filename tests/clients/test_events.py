@@ -1,10 +1,9 @@
 from typing import get_args
 
-import pytest
-
 from baton.clients.event import EventName
 from baton.clients.registry import CLIENTS, SPECS
 from tests.e2e.record import CLAUDE_EVENTS
+from tests.support.cases import every
 
 ALL_OF_CLAUDE_CODE = 34
 """Event names in the bundle of 2.1.332."""
@@ -21,7 +20,7 @@ def test_events_have_only_names_that_baton_knows():
     assert {one.name for spec in SPECS.values() for one in spec.events if one.name} <= set(get_args(EventName))
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@every("client", CLIENTS)
 def test_an_event_of_another_client_means_nothing(client):
     others = {one.name for spec in SPECS.values() for one in spec.events} - set(SPECS[client].names.values())
     for name in (*filter(None, others), "Invented"):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from baton.clients.event import HookAnswer
 from baton.clients.registry import CLIENTS
+from tests.support.cases import every
 
 PRE = "PreToolUse"
 
@@ -83,14 +84,14 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-@pytest.mark.parametrize("payload", ODD)
+@every("client", sorted(CLIENTS))
+@every("payload", ODD)
 def test_odd_payloads_are_read_without_an_error(client, payload):
     event = CLIENTS[client].read(payload, "")
     assert isinstance(event.tool_input, dict)
     assert event.session_id in {"", "s"}
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
+@every("client", sorted(CLIENTS))
 def test_an_unknown_event_has_no_meaning(client):
     assert CLIENTS[client].read({"hook_event_name": "TeammateIdle"}, "").name == "other"

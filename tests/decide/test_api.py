@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.server import serving, until
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}}
@@ -187,7 +188,7 @@ def test_a_model_is_injected_whatever_the_mode(http, session, absent):
     assert answer["message"].startswith("Auto-injecting model: haiku for ")
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "given"),
     [
         ("Task", EXPLORE | {"model": "opus"}),
@@ -250,8 +251,8 @@ def test_a_guardrail_holds_in_a_sub_agent_with_the_mode_off(http, session):
     assert answer["rules"][0]["id"].startswith("guardrails/")
 
 
-@pytest.mark.parametrize("call", [EDIT, READ, bash("echo $(date) > x"), {"tool_name": "Task", "tool_input": EXPLORE}])
-@pytest.mark.parametrize("level", ["strict", "guidance"])
+@every("call", [EDIT, READ, bash("echo $(date) > x"), {"tool_name": "Task", "tool_input": EXPLORE}])
+@every("level", ["strict", "guidance"])
 def test_no_answer_holds_a_null(http, session, call, level):
     enable(http, session, level)
     answer = ask(http, session, call)
@@ -289,9 +290,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "code", "named"), BAD, ids=[f"{row[2]}-{row[3]}-{i}" for i, row in enumerate(BAD)]
-)
+@every(("body", "status", "code", "named"), BAD, ids=[f"{row[2]}-{row[3]}-{i}" for i, row in enumerate(BAD)])
 def test_bad_input_gets_a_problem_that_names_what_is_wrong(http, body, status, code, named):
     response = http.post("/pre-tool-use", content=body)
     assert response.status_code == status
@@ -315,7 +314,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("payload", ODD)
+@every("payload", ODD)
 def test_odd_calls_get_a_decision(http, session, payload):
     assert ask(http, session, payload)["decision"] in {"allow", "ask", "block"}
 
@@ -327,7 +326,7 @@ def test_half_a_surrogate_pair_costs_no_rule_its_effect(http, session):
     assert response.json()["decision"] in {"block", "ask"}
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+@every("method", ["GET", "PUT", "DELETE"])
 def test_other_methods_are_refused(http, method):
     response = http.request(method, "/pre-tool-use")
     assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")

@@ -21,6 +21,7 @@ from baton.people.approvals import Approval, may_answer
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import Verdict
 from tests.hooks.shim import HOOKS
+from tests.support.cases import every
 from tests.support.forge import forge
 from tests.support.server import BATON, serving, until
 
@@ -399,7 +400,7 @@ def request(**given):
     return Approval(**names | given)
 
 
-@pytest.mark.parametrize(
+@every(
     ("approvers", "user", "role", "team", "answers"),
     [
         ("self", "ann", "developer", "web", True),

@@ -3,12 +3,11 @@
 import os
 from datetime import UTC, datetime
 
-import pytest
-
 from baton.shared.record_ids import id_at
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("record", "field"),
     [
         ({"id": "019b8d5e-3f00-7000-8000-000000000001"}, "records.0.id"),

@@ -2,10 +2,8 @@
 
 import json
 
-import pytest
-
 from baton.rules.call.commands import judged_as
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 
 ROOT = "rm -rf /"
 CONFIG = "*** Begin Patch\n*** Update File: /home/dev/.codex/config.toml\n@@\n+x\n*** End Patch\n"
@@ -70,7 +68,7 @@ def asked(http, client, given, tool=""):
     return answer.text
 
 
-@pytest.mark.parametrize("client", SHELLS)
+@every("client", SHELLS)
 def test_each_client_s_shell_is_judged_by_every_carrier(http, client):
     let_through = {
         name: text for name, given in CARRIERS.items() if '"deny"' not in (text := asked(http, client, given))
@@ -80,10 +78,8 @@ def test_each_client_s_shell_is_judged_by_every_carrier(http, client):
     assert not stopped, listed(stopped)
 
 
-@pytest.mark.parametrize("path", ["/pre-tool-use", "/policies/evaluate"])
-@pytest.mark.parametrize(
-    "tool", ["Bash", "shell", "mcp__shell__execute", "run_terminal_cmd", "execute_command", "terminal"]
-)
+@every("path", ["/pre-tool-use", "/policies/evaluate"])
+@every("tool", ["Bash", "shell", "mcp__shell__execute", "run_terminal_cmd", "execute_command", "terminal"])
 def test_the_typed_endpoints_judge_it_for_every_tool_that_runs_lines(http, path, tool):
     def decided(given):
         return http.post(path, json={"tool_name": tool, "tool_input": given}).json()["decision"]
@@ -93,7 +89,7 @@ def test_the_typed_endpoints_judge_it_for_every_tool_that_runs_lines(http, path,
     assert [decided(given) for given in HARMLESS] == ["allow"] * len(HARMLESS)
 
 
-@pytest.mark.parametrize("carrier", [name for name, given in CARRIERS.items() if isinstance(given, dict)])
+@every("carrier", [name for name, given in CARRIERS.items() if isinstance(given, dict)])
 def test_a_delegated_agent_s_call_is_judged_by_every_carrier(http, carrier):
     for kind, name in (("execute", "anything"), ("execute", ""), ("", "Bash")):
         tool, given = judged_as(kind, name, CARRIERS[carrier])
@@ -113,7 +109,7 @@ PATCHES = [
 ]
 
 
-@pytest.mark.parametrize(("client", "tool", "given"), PATCHES)
+@every(("client", "tool", "given"), PATCHES)
 def test_files_are_found_by_every_carrier(http, client, tool, given):
     text = asked(http, client, given, tool)
     assert "guardrails/hook-settings" in text or '"ask"' in text
@@ -133,7 +129,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("client", ["claude-code", "codex", "cursor", "gemini"])
+@every("client", ["claude-code", "codex", "cursor", "gemini"])
 def test_a_body_in_any_encoding_is_read(http, client):
     wrong = {
         name: text
@@ -147,7 +143,7 @@ BROKEN = {"number": 5, "truth": True, "broken JSON in a text": '{"command": "rm'
 ASKING = ["claude-code", "copilot-cli", "qwen"]
 
 
-@pytest.mark.parametrize("client", SHELLS)
+@every("client", SHELLS)
 def test_a_call_that_cannot_be_read_is_a_question_or_a_notice_and_counted(http, client):
     before = sum(http.get("/status").json()["hook_failures"].values())
     for name, given in (*BROKEN.items(), ("cut", BODY[:-9])):

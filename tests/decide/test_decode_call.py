@@ -2,13 +2,12 @@
 
 import json
 
-import pytest
-
 from baton.decide.api import decode_call, read_call
 from baton.kernel.base.errors import BatonError
 from baton.kernel.http.serving.hot_routes import decode_object
 from baton.rules.call.call import Principal
 from baton.shared.caller import Caller
+from tests.support.cases import every
 
 CALLER = Caller(principal=Principal(organisation="o", team="t", user="u", role="admin"), project="p", root="/r")
 BASH = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
@@ -21,7 +20,7 @@ def outcome(read):
         return error.problem()
 
 
-@pytest.mark.parametrize(
+@every(
     "payload",
     [
         BASH,
@@ -53,6 +52,6 @@ def test_both_ways_read_the_same(payload):
     assert outcome(lambda: decode_call(body, CALLER)) == outcome(lambda: read_call(decode_object(body), CALLER))
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 5_000, b"\xef\xbb\xbf" + json.dumps(BASH).encode()])
+@every("body", [b"", b"{", b"\xff", b"[" * 5_000, b"\xef\xbb\xbf" + json.dumps(BASH).encode()])
 def test_both_ways_refuse_the_same_bodies(body):
     assert outcome(lambda: decode_call(body, CALLER)) == outcome(lambda: read_call(decode_object(body), CALLER))

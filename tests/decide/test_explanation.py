@@ -5,6 +5,7 @@ import yaml
 
 from baton.rules.policy.drafts import UNWRITTEN
 from tests.policies.test_layers_api import rule
+from tests.support.cases import every
 from tests.support.server import serving, until
 
 SESSION = {"session_id": "explained", "cwd": "/home/dev/shop", "project": "/home/dev/shop"}
@@ -152,7 +153,7 @@ def test_a_rule_test_can_be_uploaded_and_stops_the_next_call(http):
         assert http.delete("/policies/layers/organisation", headers={"If-Match": "*"}).status_code == 204
 
 
-@pytest.mark.parametrize(
+@every(
     ("way", "found"),
     [("change", {"decision": "deny"}), ("own", {"decision": "deny"}), ("test", {"decision": "deny", "shadow": True})],
 )

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.support.cases import every
+
 BLOCK = {"Baton-On-Failure": "block"}
 CLIENTS = ["claude-code", "codex"]
 
@@ -24,8 +26,8 @@ def refusal(answer, event):
     return specific["permissionDecisionReason"]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@every("client", CLIENTS)
+@every("event", ["PreToolUse", "PermissionRequest"])
 def test_what_is_about_to_run_is_refused_when_it_cannot_be_read(http, client, event):
     assert "BATON_ON_FAILURE=block" in refusal(ask(http, client, b"{", event), event)
 
@@ -38,14 +40,14 @@ def test_what_is_about_to_run_is_refused_to_a_token_that_nobody_knows(guarded, c
         assert "baton doctor" in refusal(ask(http, client, body), event)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("event", ["PostToolUse", "Stop", "SessionEnd", "Notification"])
+@every("client", CLIENTS)
+@every("event", ["PostToolUse", "Stop", "SessionEnd", "Notification"])
 def test_what_has_run_already_is_not_refused(http, client, event):
     assert ask(http, client, b"{", event) == {}
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@every("client", CLIENTS)
+@every("event", ["PreToolUse", "PermissionRequest"])
 def test_without_being_asked_to_block_a_call_that_cannot_be_read_is_asked_about_or_told(http, client, event):
     answer = ask(http, client, b"{", event, **{"Baton-On-Failure": "allow"})
     if event == "PermissionRequest":  # the person is asked anyway

@@ -1,7 +1,6 @@
 """Preparations of a session's start; HTTP tests prove the other events."""
 
 import msgspec
-import pytest
 
 from baton.clients.event import HookEvent
 from baton.decide.hooks import Hooks
@@ -11,6 +10,7 @@ from baton.rules.call.call import Principal
 from baton.rules.call.modes import Mode
 from baton.sessions.service import SessionStart
 from baton.shared.caller import Caller
+from tests.support.cases import every
 
 START = HookEvent(
     client="claude-code", name="SessionStart", native_name="SessionStart", session_id="s", cwd="/home/ada/shop"
@@ -37,7 +37,7 @@ class NoPatterns:
         return started
 
 
-@pytest.mark.parametrize(
+@every(
     ("who", "route_prompts", "prepared"),
     [
         (Caller(principal=Principal(user="ada")), True, [("ada", "/home/ada/shop")]),

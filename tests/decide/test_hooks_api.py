@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.recorded import recorded
 from tests.support.server import serving, until
@@ -27,7 +28,7 @@ def enable(http, session, level="strict"):
     assert http.put("/mode", json=body).status_code == 200
 
 
-@pytest.mark.parametrize(("client", "kind", "payload"), RECORDED)
+@every(("client", "kind", "payload"), RECORDED)
 def test_every_recorded_event_is_answered_in_its_client_s_dialect(http, client, kind, payload):
     answer = post(http, client.replace("_", "-"), payload).json()
     assert set(answer) <= {"hookSpecificOutput", "systemMessage", "decision", "reason"}, kind
@@ -91,7 +92,7 @@ def test_a_rewrite_leaves_claude_code_s_own_prompt(http, session):
     assert answer == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": given | {"model": "haiku"}}}
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool_input", "answered"),
     [
         (b'{"command":"rm -rf /","timeout":1e999}', b'"permissionDecision":"deny"'),
@@ -163,8 +164,8 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("event", "wanted", "expected"), FAILURES)
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff"])
+@every(("event", "wanted", "expected"), FAILURES)
+@every("body", [b"", b"{", b"[1]", b"\xff"])
 def test_a_body_that_cannot_be_read_gets_the_configured_answer_and_is_counted(http, event, wanted, expected, body):
     before = sum(http.get("/status").json()["hook_failures"].values())
     answer = post(http, "claude-code", body, event, **({"Baton-On-Failure": wanted} if wanted else {})).json()
@@ -182,7 +183,7 @@ def test_a_body_of_megabytes_is_decided_on(http, session):
     assert post(http, "claude-code", call).json()["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-@pytest.mark.parametrize("name", ["emacs", "%1F%00%7F", "%C3%A4%E2%80%AE", "e" * 2_000], ids=lambda name: name[:9])
+@every("name", ["emacs", "%1F%00%7F", "%C3%A4%E2%80%AE", "e" * 2_000], ids=lambda name: name[:9])
 def test_an_unknown_client_gets_no_opinion_and_the_clients_that_there_are(http, name):
     response = post(http, name, {"hook_event_name": "PreToolUse"})
     assert response.json() == {}

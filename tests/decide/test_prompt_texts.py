@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.server import until
 
 HOOKS = "/hooks/claude-code"
@@ -102,7 +103,7 @@ def test_nothing_is_wanted_of_other_calls(http, session, call):
     assert "baton-wants" not in post(http, session, "PreToolUse", tool_use_id="t", **call).headers
 
 
-@pytest.mark.parametrize("about", ["x", "eyJ9", "WyJhIl0="])
+@every("about", ["x", "eyJ9", "WyJhIl0="])
 def test_an_unknown_about_is_a_question_and_no_error(http, about):
     answer = http.post(HOOKS, params={"event": "PreToolUse", "about": about}, content=b"!`ls`")
     assert answer.status_code == 200

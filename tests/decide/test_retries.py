@@ -6,6 +6,7 @@ from baton.decide.service import LONGEST, REMEMBERED, RecentAnswers
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Verdict
 from baton.shared.decided import Decision, ModeInForce
+from tests.support.cases import every
 
 OFF = ModeInForce(enabled=False, level="", scope="")
 
@@ -29,7 +30,7 @@ def test_an_answer_is_found_again_by_its_call():
     assert answers.find(key(b"2")) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "updated"),
     [
         ({"command": "x" * (LONGEST + 1)}, None),

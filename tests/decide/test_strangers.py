@@ -3,6 +3,7 @@
 import pytest
 
 from baton.people.rate_limits import UNKNOWN_PER_MINUTE
+from tests.support.cases import every
 from tests.support.server import serving
 
 RULE = """\
@@ -95,7 +96,7 @@ PROMPTS = {
 }
 
 
-@pytest.mark.parametrize("client", PROMPTS)
+@every("client", PROMPTS)
 def test_a_prompt_is_refused_in_the_client_s_dialect(server, client):
     name, wanted = PROMPTS[client]
     with server.client() as http:
@@ -104,7 +105,7 @@ def test_a_prompt_is_refused_in_the_client_s_dialect(server, client):
     assert "baton auth login" in str(answer)
 
 
-@pytest.mark.parametrize("name", ["PostToolUse", "Stop", "SubagentStop", "SessionEnd", "Notification", "SessionStart"])
+@every("name", ["PostToolUse", "Stop", "SubagentStop", "SessionEnd", "Notification", "SessionStart"])
 def test_what_cannot_be_refused_is_not_refused(server, name):
     with server.client() as http:
         answer = http.post("/hooks/claude-code", json=event(name, f"n-{name}", tool_name="Bash")).json()

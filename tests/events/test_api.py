@@ -5,6 +5,7 @@ import json
 import jsonschema
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import ok
 from tests.support.server import serving, until
 
@@ -148,8 +149,8 @@ def test_no_secret_is_on_any_topic(people, told):
         assert SECRET not in json.dumps(found), topic["name"]
 
 
-@pytest.mark.parametrize("topic", ["claude-hook-event", "compliance-evaluate"])
-@pytest.mark.parametrize("who", ["ann", "lead", "auditor", "admin"])
+@every("topic", ["claude-hook-event", "compliance-evaluate"])
+@every("who", ["ann", "lead", "auditor", "admin"])
 def test_a_restricted_topic_is_its_readers_alone(people, who, topic):
     assert people[who].get(f"/events/topics/{topic}").status_code == 403
 
@@ -180,7 +181,7 @@ def test_a_reader_waits_for_what_is_to_come(people):
     assert page["gap"] is False
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "names"),
     [
         ("/events/topics/decision", ("topic", "`decisions`")),

@@ -7,6 +7,7 @@ import pytest
 
 from baton.events.sinks.kafka import KafkaSink, client_settings
 from baton.events.sinks.runner import SinkEvent, SinkFailed
+from tests.support.cases import every
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 NAMES = {"jobs": "baton.jobs.v1", "modes": "baton.modes.v1"}
@@ -54,7 +55,7 @@ async def test_brokers_that_are_away_are_a_failure(monkeypatch):
     await sink.close()
 
 
-@pytest.mark.parametrize(
+@every(
     ("url", "settings"),
     [
         ("kafka://a:9092,b:9092", {"bootstrap.servers": "a:9092,b:9092", "security.protocol": "PLAINTEXT"}),
@@ -75,7 +76,7 @@ def test_an_url_names_brokers_encryption_and_credentials(url, settings):
     assert client_settings(url) == settings
 
 
-@pytest.mark.parametrize("url", ["a:9092", "http://a", "kafka://"])
+@every("url", ["a:9092", "http://a", "kafka://"])
 def test_what_is_no_such_url_is_refused(url):
     with pytest.raises(ValueError, match="BATON_KAFKA_URL"):
         client_settings(url)

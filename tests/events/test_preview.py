@@ -10,7 +10,7 @@ from baton.events.preview import preview
 from baton.lib.bash.tables.tables import build
 from baton.lib.text import masking
 from baton.lib.text.masking import mask
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 from tests.support.fake_secrets import fakes
 
 FAKES = fakes()
@@ -24,7 +24,7 @@ def _programs():
     masking.learn({})
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "shown"),
     [
         ("", ""),

@@ -8,7 +8,6 @@ from typing import get_args, get_origin
 
 import jsonschema
 import msgspec
-import pytest
 
 from baton.events.cloud_event import enveloped
 from baton.events.emitting.emission import pack
@@ -18,6 +17,7 @@ from baton.events.schemas import asyncapi, schema
 from baton.events.topics import BY_NAME, PREFIX, TOPICS, full_names
 from baton.kernel.base.settings import Settings
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 
 ROOT = Path(__file__).parents[2]
 FIELDS = {
@@ -64,7 +64,7 @@ def published(payload):
     return json.loads(enveloped(emission, full_names(PREFIX, {})[emission.topic]))
 
 
-@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
+@every("topic", TOPICS, ids=lambda topic: topic.name)
 def test_an_event_of_each_topic_fits_its_schema_and_no_other_one(topic):
     jsonschema.Draft202012Validator.check_schema(schema(topic))
     check = jsonschema.Draft202012Validator(schema(topic))
@@ -77,7 +77,7 @@ def test_an_event_of_each_topic_fits_its_schema_and_no_other_one(topic):
     assert not check.is_valid(event | {"specversion": "0.3"})
 
 
-@pytest.mark.parametrize("topic", FIELDS)
+@every("topic", FIELDS)
 def test_a_topic_has_the_fields_of_its_consumers(topic):
     fields = set(BY_NAME[topic].payload.__struct_fields__)
     assert set(FIELDS[topic].split()) | {"session_id", "correlation_id"} <= fields

@@ -18,6 +18,7 @@ from baton.events.sinks.clickhouse import ClickHouseSink
 from baton.events.sinks.runner import SinkCounts, SinkEvent, SinkFailed, SinkRunner, sink_counts
 from baton.events.sinks.sinks import KEPT, FileSink, Sinks, SinksOrder
 from baton.events.sinks.webhook import Webhook, WebhookSink, signed
+from tests.support.cases import every
 
 
 def event(n):
@@ -313,7 +314,7 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize(("event", "text"), MESSAGES)
+@every(("event", "text"), MESSAGES)
 async def test_slack_gets_a_text_with_a_link_and_nothing_in_it_is_a_mention(event, text):
     async with Receiver() as receiver:
         to = msgspec.structs.replace(webhook(receiver.url), format="slack", console="https://baton.corp")
@@ -330,7 +331,7 @@ def test_the_signature_is_that_of_the_specification_s_example():
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-@pytest.mark.parametrize("status", [301, 400, 404, 500])
+@every("status", [301, 400, 404, 500])
 async def test_a_webhook_that_is_not_taken_is_sent_again_and_what_was_taken_is_not(status):
     async with Receiver(200, status) as receiver:
         sink = WebhookSink(webhook(receiver.url), [f"127.0.0.1:{receiver.port}"])
@@ -374,7 +375,7 @@ async def test_clickhouse_gets_a_page_as_one_insert_and_again_until_it_is_taken(
     assert found.error == "ClickHouse answered 500, exception code unknown"
 
 
-@pytest.mark.parametrize(
+@every(
     "url",
     [
         "clickhouse://a:1",

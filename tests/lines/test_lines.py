@@ -1,12 +1,11 @@
 """Every row of tests/lines is read and judged as it says."""
 
-import pytest
-
 from tests.lines import corpus
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 
-@pytest.mark.parametrize("topic", sorted({row.topic for row in corpus.rows()}))
+@every("topic", sorted({row.topic for row in corpus.rows()}))
 def test_each_row_has_its_expected_verdict(topic):
     wrong = [
         f"{row.where}\n    {'; '.join(found) or 'the known gap is closed: remove `gap`'}"
@@ -39,7 +38,7 @@ def test_every_shipped_rule_decides_a_row():
     assert not missing
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line", "mode", "verdict", "rule"),
     [
         ("ls\tany\tallow", "ls", "any", "allow", ""),

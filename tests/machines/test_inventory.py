@@ -4,6 +4,7 @@ import pytest
 
 from baton.kernel.base.errors import Invalid
 from baton.machines.inventory import LARGEST, MOST_AGENTS, read
+from tests.support.cases import every
 
 TEXT = """\
 = project reviewer.md
@@ -39,7 +40,7 @@ def test_a_bare_name_that_two_plugins_have_means_neither():
     assert read("claude-code", text).agent("x") is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("client", "text", "expected"),
     [
         ("claude-code", "= user a.md\n description: no name\n", ["a"]),
@@ -67,12 +68,12 @@ def test_a_description_is_one_short_line_without_secrets_and_markup():
     assert len(agent.description) <= 1_001
 
 
-@pytest.mark.parametrize("model", ["rm -rf /", "a\tb", "x" * 300, "[1, 2]"])
+@every("model", ["rm -rf /", "a\tb", "x" * 300, "[1, 2]"])
 def test_what_cannot_be_a_model_s_name_is_none(model):
     assert read("claude-code", f"= user a.md\n name: a\n model: {model}\n").agents[0].model == ""
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "why"),
     [
         ("no head\n", "line 1 is `no head`"),

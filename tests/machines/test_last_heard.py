@@ -1,10 +1,9 @@
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from baton.machines import session_projects as store
 from baton.machines.session_projects import ClientActivity, LastContact, silent
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -13,7 +12,7 @@ def seen(client, hours, user="ada"):
     return LastContact(user=user, client=client, last_seen=NOW - timedelta(hours=hours))
 
 
-@pytest.mark.parametrize(
+@every(
     ("clients", "used_hours_ago", "quiet"),
     [
         ([seen("codex", 1)], None, set()),

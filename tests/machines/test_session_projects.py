@@ -3,6 +3,7 @@ import pytest
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.machines.session_projects import SessionProject, SessionProjects
 from baton.rules.call.call import Principal, ToolCall
+from tests.support.cases import every
 
 ANN = Principal(user="ann")
 SHOP, OTHER = SessionProject("acme/shop", "/shop"), SessionProject("acme/other", "/other")
@@ -65,7 +66,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "settled"), [case[1:] for case in CALLS], ids=[case[0] for case in CALLS])
+@every(("given", "settled"), [case[1:] for case in CALLS], ids=[case[0] for case in CALLS])
 def test_a_call_is_settled_in_the_project_of_its_session(given, settled):
     call = ToolCall(
         client="api", session_id="s", tool_name="Read", tool_input={}, project=given[0], project_root=given[1]

@@ -2,12 +2,11 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from baton.mcp.delegation import longest_wait_s
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("client", "limit", "longest"),
     [
         ("codex-mcp-client", "", 50),

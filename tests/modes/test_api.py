@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 
 
@@ -50,7 +51,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("body", "field", "allowed"), BAD, ids=[f"{i}-{row[1]}" for i, row in enumerate(BAD)])
+@every(("body", "field", "allowed"), BAD, ids=[f"{i}-{row[1]}" for i, row in enumerate(BAD)])
 def test_bad_settings_get_a_problem_that_names_the_field(http, body, field, allowed):
     response = http.put("/mode", json=body)
     assert response.status_code == 422
@@ -137,7 +138,7 @@ MISSPELT = [
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "field", "near"), MISSPELT)
+@every(("path", "body", "field", "near"), MISSPELT)
 def test_a_misspelt_name_is_refused_with_the_nearest_one(server, http, path, body, field, near):
     introduce(server, teams=["payments"], projects=["github.com/acme/shop"], users=["cleo"])
     response = http.request("POST" if "unlocks" in path else "PUT", path, json=body)

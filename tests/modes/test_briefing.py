@@ -1,16 +1,16 @@
 """A session's briefing while the mode is on, in its client's words."""
 
 import msgspec
-import pytest
 
 from baton.modes.briefing import directives
 from baton.rules.call.modes import Mode
+from tests.support.cases import every
 
 EDITS = {"claude-code": "NotebookEdit", "codex": "apply_patch", "gemini": "write_file"}
 
 
-@pytest.mark.parametrize(("client", "edits"), EDITS.items())
-@pytest.mark.parametrize(("level", "verb"), [("strict", "Refused"), ("guidance", "Better delegated")])
+@every(("client", "edits"), EDITS.items())
+@every(("level", "verb"), [("strict", "Refused"), ("guidance", "Better delegated")])
 def test_the_directives_name_the_client_s_tools_and_what_the_level_does(client, edits, level, verb):
     text = directives(msgspec.structs.replace(Mode(), enabled=True, level=level), client)
     assert edits in text

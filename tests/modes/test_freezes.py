@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.server import serving, until
 
@@ -94,7 +95,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "tool_input", "verdict"), [
+@every(("tool", "tool_input", "verdict"), [
     *[(*one, "") for one in READS], *[(*one, "deny") for one in CHANGES],
 ])  # fmt: skip
 def test_read_only_lets_reading_through_and_nothing_else(http, frozen, tool, tool_input, verdict):
@@ -128,7 +129,7 @@ def test_a_freeze_ends_by_itself(http, frozen):
     assert event["session_id"] not in {one.get("id") for one in shown}
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "field"),
     [
         ({"scope": "planet", "reason": "r"}, "scope"),

@@ -6,6 +6,7 @@ from baton.kernel.base.errors import Forbidden
 from baton.modes.listing import ModeFilter, ModeList
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import ModeSetting
+from tests.support.cases import every
 
 SETTINGS = {
     "all": ModeSetting(scope="organisation"),
@@ -58,7 +59,7 @@ VISIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("principal", "expected"), [row[1:] for row in VISIBLE], ids=[row[0] for row in VISIBLE])
+@every(("principal", "expected"), [row[1:] for row in VISIBLE], ids=[row[0] for row in VISIBLE])
 def test_a_person_sees_what_concerns_them(principal, expected):
     assert names(principal) == expected
 
@@ -76,7 +77,7 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "expected"), [row[1:] for row in FILTERS], ids=[row[0] for row in FILTERS])
+@every(("wanted", "expected"), [row[1:] for row in FILTERS], ids=[row[0] for row in FILTERS])
 def test_a_filter_leaves_what_it_names(wanted, expected):
     admin = Principal(user="root", team="ops", role="admin")
     assert names(admin, ModeFilter(**wanted)) == expected

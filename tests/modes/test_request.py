@@ -7,6 +7,7 @@ from baton.modes.request import ModeTarget, principal_of, refuse_lock, target
 from baton.people.users import covers
 from baton.rules.call.call import Principal
 from baton.shared.caller import Caller
+from tests.support.cases import every
 
 TEAMS = {"ada": "web", "bob": "web", "eve": "api"}
 
@@ -50,7 +51,7 @@ MEANT = [
 ]
 
 
-@pytest.mark.parametrize(("role", "scope", "given", "meant"), MEANT)
+@every(("role", "scope", "given", "meant"), MEANT)
 def test_a_request_means_one_setting(role, scope, given, meant):
     assert asked(role, scope, **given) == meant
 
@@ -74,7 +75,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("role", "scope", "given", "error", "words"), REFUSED)
+@every(("role", "scope", "given", "error", "words"), REFUSED)
 def test_a_request_is_refused_with_what_is_wrong(role, scope, given, error, words):
     with pytest.raises(error) as refused:
         asked(role, scope, **given)
@@ -82,9 +83,7 @@ def test_a_request_is_refused_with_what_is_wrong(role, scope, given, error, word
     assert words in named
 
 
-@pytest.mark.parametrize(
-    ("scope", "locked", "refused"), [("organisation", True, False), ("team", False, False), ("team", True, True)]
-)
+@every(("scope", "locked", "refused"), [("organisation", True, False), ("team", False, False), ("team", True, True)])
 def test_only_the_organisation_s_setting_may_be_locked(scope, locked, refused):
     if refused:
         with pytest.raises(Invalid):
@@ -93,7 +92,7 @@ def test_only_the_organisation_s_setting_may_be_locked(scope, locked, refused):
         refuse_lock(scope, locked=locked)
 
 
-@pytest.mark.parametrize(("user", "team"), [("", "web"), ("ada", "web"), ("eve", "api"), ("nobody-yet", "web")])
+@every(("user", "team"), [("", "web"), ("ada", "web"), ("eve", "api"), ("nobody-yet", "web")])
 def test_the_mode_of_another_is_that_of_their_team_or_of_ones_own_where_they_have_none(user, team):
     admin = Caller(principal=Principal(user="ada", team="web", role="admin"))
     assert principal_of(admin, Directory(), user) == Principal(user=user or "ada", team=team, role="admin")
@@ -104,9 +103,7 @@ def test_the_mode_of_a_stranger_is_not_there():
         principal_of(Caller(principal=Principal(user="ada", team="web")), Directory(), "eve")
 
 
-@pytest.mark.parametrize(
-    ("role", "error"), [("admin", PersonRequired), ("lead", PersonRequired), ("developer", Forbidden)]
-)
+@every(("role", "error"), [("admin", PersonRequired), ("lead", PersonRequired), ("developer", Forbidden)])
 def test_an_agent_of_somebody_who_may_is_sent_to_the_person_and_not_to_another_role(role, error):
     caller = Caller(principal=Principal(user="ada", team="web", role=role, agent=True), project="acme/shop")
     with pytest.raises(Forbidden) as refused:

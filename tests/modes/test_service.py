@@ -11,6 +11,7 @@ from baton.modes.request import target
 from baton.modes.service import Modes
 from baton.rules.call.modes import SCOPES
 from tests.modes.conftest import ALICE, ALICE_AS_ADMIN, BOB, LEAD, NOBODY, NOON, PROJECT, mode_of, setting, unheard
+from tests.support.cases import every
 
 
 async def test_with_nothing_set_the_mode_is_off(modes):
@@ -179,7 +180,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.parametrize(("scope", "given", "meant"), TARGETS, ids=[row[0] for row in TARGETS])
+@every(("scope", "given", "meant"), TARGETS, ids=[row[0] for row in TARGETS])
 def test_what_a_request_leaves_out_is_the_caller_s_own(scope, given, meant):
     found = target(ALICE if scope == "session" else ALICE_AS_ADMIN, NOBODY, scope, given.get("id", ""), "", "")
     assert {name: getattr(found, name) for name in ("scope", "id", "user", "project") if getattr(found, name)} == meant

@@ -7,6 +7,7 @@ import pytest
 from baton.kernel.base.errors import PersonRequired
 from baton.modes.service import refuse_weaker
 from baton.rules.call.modes import ModeSetting
+from tests.support.cases import every
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SOON, LATER = NOW + timedelta(minutes=1), NOW + timedelta(hours=1)
@@ -35,7 +36,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("known", "setting", "why"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
+@every(("known", "setting", "why"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
 def test_an_agent_weakens_no_mode(known, setting, why):
     settings = {one.key: one for one in known}
     if not why:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
+
+from tests.support.cases import every
 
 ROOT = Path(__file__).parents[2]
 LISTS = ROOT / "tests/mutants"
@@ -13,7 +14,7 @@ def listed(name):
     return yaml.safe_load((LISTS / name).read_text())
 
 
-@pytest.mark.parametrize("one", listed("named.yaml"), ids=lambda one: one["name"])
+@every("one", listed("named.yaml"), ids=lambda one: one["name"])
 def test_a_named_mutant_changes_one_place_and_its_test_is_there(one):
     assert set(one) == {"name", "file", "text", "mutant", "test"}
     assert (ROOT / one["file"]).read_text().count(one["text"]) == 1

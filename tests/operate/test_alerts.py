@@ -19,6 +19,7 @@ from baton.events.log import LOG
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.features import Lifecycle
 from baton.operate.health import Health
+from tests.support.cases import every
 from tests.support.processes import children
 from tests.support.server import serving, until
 from tests.support.terminal import ROOT
@@ -78,7 +79,7 @@ def raised(before, after, seconds=60.0):
     }
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "expected"),
     [
         ("m", [3, 5]),

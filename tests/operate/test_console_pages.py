@@ -2,18 +2,15 @@
 
 import re
 
-import pytest
-
 from baton.shared import packaged
+from tests.support.cases import every
 
 DIST = packaged.folder("web/dist")
 MOST_GZIPPED = 300_000
 """Bytes of the first screen on the wire."""
 
 
-@pytest.mark.parametrize(
-    ("accept", "status"), [("text/html,application/xhtml+xml", 307), ("*/*", 404), ("application/json", 404)]
-)
+@every(("accept", "status"), [("text/html,application/xhtml+xml", 307), ("*/*", 404), ("application/json", 404)])
 def test_browsers_are_sent_to_the_console_and_programs_are_told_where_the_api_is(http, accept, status):
     answer = http.get("/", headers={"Accept": accept}, follow_redirects=False)
     assert answer.status_code == status
@@ -21,9 +18,7 @@ def test_browsers_are_sent_to_the_console_and_programs_are_told_where_the_api_is
     assert status == 307 or "/openapi.json" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    "path", ["", "decisions", "decisions?effect=deny", "sign-in", "a/b/c", "%2e%2e/secret", "index.html"]
-)
+@every("path", ["", "decisions", "decisions?effect=deny", "sign-in", "a/b/c", "%2e%2e/secret", "index.html"])
 def test_every_path_that_is_no_file_is_the_page_with_a_nonce_of_its_own(http, path):
     first, second = http.get(f"/ui/{path}"), http.get(f"/ui/{path}")
     nonces = set()
@@ -50,13 +45,13 @@ def test_the_page_has_no_script_of_its_own_and_asks_nobody_else(http):
         assert expected in answer.headers["cache-control"]
 
 
-@pytest.mark.parametrize("path", ["assets/none.js", "assets/../../pyproject.toml", "assets/%2e%2e/index.html"])
+@every("path", ["assets/none.js", "assets/../../pyproject.toml", "assets/%2e%2e/index.html"])
 def test_a_file_that_the_console_has_not_is_not_found(http, path):
     assert http.get(f"/ui/{path}").status_code in {200, 404}
     assert "build-system" not in http.get(f"/ui/{path}").text
 
 
-@pytest.mark.parametrize(
+@every(
     ("accepts", "encoding"),
     [("gzip", "gzip"), ("br, gzip", "gzip"), ("gzip;q=0", None), ("identity", None), ("", None)],
 )

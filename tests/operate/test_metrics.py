@@ -13,6 +13,7 @@ from baton.records.pipeline.recorder import MOST_RULES, Counters
 from baton.rules.call.verdict import RuleHit, Verdict
 from baton.serve import workers
 from baton.shared.decided import Decision, ModeInForce
+from tests.support.cases import every
 
 
 def decision(rule="a/b", effect="deny", *, elapsed_us=800, on=True, degraded=()):
@@ -71,7 +72,7 @@ async def lines(metrics):
     return [line for line in (await metrics.render()).decode().splitlines() if not line.startswith("#")]
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         'baton_decisions_total{effect="deny",mode="strict",rule="a/b"} 2.0',

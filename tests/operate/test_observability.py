@@ -4,6 +4,7 @@ import re
 import pytest
 import yaml
 
+from tests.support.cases import every
 from tests.support.server import serving, until
 from tests.support.terminal import ROOT
 
@@ -16,10 +17,8 @@ def server(tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/healthz"), ("POST", "/pre-tool-use"), ("POST", "/nowhere")])
-@pytest.mark.parametrize(
-    ("given", "kept"), [("build-17:a.b", True), ("", False), ("two words", False), ("x" * 129, False)]
-)
+@every(("method", "path"), [("GET", "/healthz"), ("POST", "/pre-tool-use"), ("POST", "/nowhere")])
+@every(("given", "kept"), [("build-17:a.b", True), ("", False), ("two words", False), ("x" * 129, False)])
 def test_an_answer_carries_the_id_of_its_request(server, method, path, given, kept):
     with server.client(**({"X-Request-Id": given} if given else {})) as client:
         answer = client.request(method, path, json=CALL if method == "POST" else None)

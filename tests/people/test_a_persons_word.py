@@ -12,6 +12,7 @@ import pytest
 from baton.people.users import FOR_AGENTS, TABLE
 from baton.shared.person_socket import person_socket
 from tests.support.attacks import attacks
+from tests.support.cases import every
 from tests.support.http_calls import ok, refused
 from tests.support.server import free_port, serving
 from tests.support.terminal import ROOT, at_terminal
@@ -27,8 +28,8 @@ def server(tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize("user", ["", "dora"])
-@pytest.mark.parametrize("tried", WEAKENING, ids=[one["name"] for one in WEAKENING])
+@every("user", ["", "dora"])
+@every("tried", WEAKENING, ids=[one["name"] for one in WEAKENING])
 def test_without_a_token_nothing_is_weakened_over_tcp(server, user, tried):
     method, path, body = tried["request"]["method"], tried["request"]["path"], tried["request"]["body"]
     headers = {"Baton-User": user} if user else {}
@@ -121,7 +122,7 @@ AGENTS = [
 ]
 
 
-@pytest.mark.parametrize(("env", "name", "why"), [row[1:] for row in AGENTS], ids=[row[0] for row in AGENTS])
+@every(("env", "name", "why"), [row[1:] for row in AGENTS], ids=[row[0] for row in AGENTS])
 def test_an_agent_is_no_person_whatever_it_runs(server, env, name, why):
     command = [sys.executable, "-c", OFF, str(person_socket(port_of(server)))]
     if name == "shell":
@@ -169,7 +170,7 @@ def test_who_runs_hooks_is_an_agent_s_client_whatever_its_name_is(server, tmp_pa
 EVENTS = attacks("credentials", "events")
 
 
-@pytest.mark.parametrize("tried", EVENTS, ids=[one["name"] for one in EVENTS])
+@every("tried", EVENTS, ids=[one["name"] for one in EVENTS])
 def test_no_event_frees_the_session_of_who_posts_it(server, tried):
     session = {"session_id": f"kept {tried['name']}", "project": f"p {tried['name']}", "cwd": "/w"}
     look_up = session | {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}

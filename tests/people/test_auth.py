@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from baton.clients.registry import CLIENTS
+from tests.support.cases import every
 from tests.support.forge import forge
 from tests.support.server import serving, until
 
@@ -51,8 +52,8 @@ def test_the_token_names_the_user_and_the_headers_do_not(server, admin):
 BAD = ["", "Bearer", "Bearer nonsense", "Basic eDp5", "Bearer baton_" + "0" * 12 + "_" + "0" * 64]
 
 
-@pytest.mark.parametrize("path", ["/pre-tool-use", "/session-start", "/policies/evaluate", "/mode", "/tokens"])
-@pytest.mark.parametrize("sent", BAD)
+@every("path", ["/pre-tool-use", "/session-start", "/policies/evaluate", "/mode", "/tokens"])
+@every("sent", BAD)
 def test_typed_endpoints_ask_for_a_token(server, path, sent):
     with server.client(**({"Authorization": sent} if sent else {})) as http:
         answer = http.post(path, json=CALL) if path not in {"/mode", "/tokens"} else http.get(path)
@@ -222,7 +223,7 @@ def raw(server, path, size):
         return connection.recv(65_536).decode()
 
 
-@pytest.mark.parametrize("path", ["/pre-tool-use", "/session-start", "/route", "/policies/evaluate", "/tokens"])
+@every("path", ["/pre-tool-use", "/session-start", "/route", "/policies/evaluate", "/tokens"])
 def test_a_caller_without_a_token_is_refused_before_the_body_is_read(server, path):
     assert " 401 " in raw(server, path, 1 << 20).splitlines()[0]
 

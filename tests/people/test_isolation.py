@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from baton.people.users import ROLES
+from tests.support.cases import every
 from tests.support.server import serving, until
 
 CALL = {"session_id": "b1", "tool_name": "Bash", "tool_input": {"command": "git status"}}
@@ -301,7 +302,7 @@ def test_the_matrix_has_every_endpoint_and_no_other():
     assert set(MATRIX) == set(OPERATIONS), "put a row for the new endpoint into MATRIX"
 
 
-@pytest.mark.parametrize("operation", sorted(MATRIX))
+@every("operation", sorted(MATRIX))
 def test_without_a_token_nobody_is_served(world, operation):
     answer = world(operation, "")
     match MATRIX[operation][0]:
@@ -315,8 +316,8 @@ def test_without_a_token_nobody_is_served(world, operation):
             assert answer.status_code == 401, answer.text
 
 
-@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == FOREIGN))
-@pytest.mark.parametrize("role", ["developer", "runner", "lead"])
+@every("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == FOREIGN))
+@every("role", ["developer", "runner", "lead"])
 def test_what_is_another_s_is_not_there(world, operation, role):
     answer = world(operation, role)
     assert answer.status_code in ({403, 404} if role == "runner" else {404}), answer.text
@@ -324,22 +325,22 @@ def test_what_is_another_s_is_not_there(world, operation, role):
     assert "config.yaml" not in answer.text
 
 
-@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == EMPTY))
-@pytest.mark.parametrize("role", ["developer", "runner", "lead"])
+@every("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == EMPTY))
+@every("role", ["developer", "runner", "lead"])
 def test_what_is_another_s_is_shown_as_nothing(world, operation, role):
     answer = world(operation, role)
     assert not any(answer.json().get(name) for name in ("items", "rules", "text", "before", "after")), answer.text
     assert answer.json() != world(operation, "admin").json()
 
 
-@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if isinstance(who, frozenset)))
-@pytest.mark.parametrize("role", ROLES)
+@every("operation", sorted(name for name, (who, *_) in MATRIX.items() if isinstance(who, frozenset)))
+@every("role", ROLES)
 def test_a_role_that_may_never_is_told_so(world, operation, role):
     answer = world(operation, role)
     assert (answer.status_code == 403) == (role not in MATRIX[operation][0]), answer.text
 
 
-@pytest.mark.parametrize(
+@every(
     "operation",
     [
         "count_decisions",
@@ -355,7 +356,7 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
         "get_status",
     ],
 )
-@pytest.mark.parametrize("role", ["developer", "runner", "lead"])
+@every("role", ["developer", "runner", "lead"])
 def test_lists_leave_out_what_is_another_s(world, operation, role):
     answer = world(operation, role)
     assert answer.status_code == 200
@@ -363,6 +364,6 @@ def test_lists_leave_out_what_is_another_s(world, operation, role):
     assert '"bob"' in world(operation, "auditor").text or operation == "get_status"
 
 
-@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == ALL))
+@every("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == ALL))
 def test_an_admin_is_served_everywhere(world, operation):
     assert world(operation, "admin").status_code not in {401, 403, 500}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import introduce, ok
 from tests.support.server import serving
 
@@ -76,7 +77,7 @@ def admin(tmp_path_factory):
         yield admin
 
 
-@pytest.mark.parametrize(("method", "path", "kind"), FILTERS)
+@every(("method", "path", "kind"), FILTERS)
 def test_a_list_refuses_a_misspelt_filter_and_takes_the_right_one(admin, method, path, kind):
     answer = admin.request(method, path, params={kind: WRONG[kind]}, timeout=10)
     assert (answer.status_code, f"did you mean `{KNOWN[kind]}`?" in answer.text) == (422, True), answer.text
@@ -84,7 +85,7 @@ def test_a_list_refuses_a_misspelt_filter_and_takes_the_right_one(admin, method,
         ok(admin.request(method, path, params={kind: KNOWN[kind]}))
 
 
-@pytest.mark.parametrize(("method", "path", "kind", "body"), WRITES)
+@every(("method", "path", "kind", "body"), WRITES)
 def test_a_write_refuses_a_misspelt_name(admin, method, path, kind, body):
     answer = admin.request(method, path, json=body)
     assert (answer.status_code, f"did you mean `{KNOWN[kind]}`?" in answer.text) == (422, True), answer.text

@@ -6,6 +6,7 @@ import pytest
 from baton.kernel.base.errors import Forbidden, PersonRequired
 from baton.people.users import covers, reach, require
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 
 
 def person(role, *, user="ada", team="web"):
@@ -24,7 +25,7 @@ REACHES = [
 ]
 
 
-@pytest.mark.parametrize(("role", "action", "expected"), REACHES)
+@every(("role", "action", "expected"), REACHES)
 def test_a_role_reaches_as_far_as_the_table_says(role, action, expected):
     assert reach(person(role), action) == expected
     if expected is not None:
@@ -42,7 +43,7 @@ OF_AGENTS = [
 ]
 
 
-@pytest.mark.parametrize(("role", "action", "expected"), OF_AGENTS)
+@every(("role", "action", "expected"), OF_AGENTS)
 def test_an_agents_credential_works_and_reads_and_does_nothing_else(role, action, expected):
     agent = msgspec.structs.replace(person(role), agent=True)
     assert reach(agent, action) == expected
@@ -77,8 +78,6 @@ COVERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("principal", "user", "team", "expected"), [row[1:] for row in COVERS], ids=[row[0] for row in COVERS]
-)
+@every(("principal", "user", "team", "expected"), [row[1:] for row in COVERS], ids=[row[0] for row in COVERS])
 def test_whose_things_a_permission_covers(principal, user, team, expected):
     assert covers(principal, "modes.write", user=user, team=team) is expected

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.server import serving, until
 
@@ -38,7 +39,7 @@ def decided(server, project, call, *, body=False):
         return agent.post("/pre-tool-use", json=payload).json()["decision"]
 
 
-@pytest.mark.parametrize(
+@every(
     "project",
     [
         SHOP,
@@ -48,7 +49,7 @@ def decided(server, project, call, *, body=False):
         "github.com/acme/shop.git/",
     ],
 )
-@pytest.mark.parametrize("body", [False, True], ids=["header", "body"])
+@every("body", [False, True], ids=["header", "body"])
 def test_the_mode_and_policies_of_a_project_apply_under_each_spelling(server, project, body):
     assert decided(server, project, EDIT, body=body) == "block"
     deploy = {"tool_name": "Bash", "tool_input": {"command": "deployer now"}}

@@ -16,6 +16,7 @@ from baton.people.stores import tokens as tokens_store
 from baton.people.tokens import Tokens
 from baton.people.users import Users
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 
 NOON = datetime(2030, 5, 4, 12, tzinfo=UTC)
 ADMIN = Principal(user="root", team="ops", role="admin")
@@ -136,7 +137,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("given", "field"), BAD, ids=[row[1] for row in BAD])
+@every(("given", "field"), BAD, ids=[row[1] for row in BAD])
 async def test_a_bad_request_names_the_field(server, given, field):
     await server.users.put_user(ADMIN, "known", team="web", disabled=False)
     with pytest.raises(Invalid) as refused:

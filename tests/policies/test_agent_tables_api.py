@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 
 TEAM = {"name": "payments"}
@@ -67,7 +68,7 @@ def test_an_override_is_one_layer_s_alone(http):
     assert http.get(ROW.replace("/Explore", "/Plan"), params={"name": "ones"}).status_code == 404
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "body"),
     [
         (ROW, {"model": "gpt"}),

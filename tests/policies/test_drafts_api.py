@@ -3,6 +3,7 @@
 import pytest
 
 from tests.policies.test_layers_api import rule
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.server import serving
 
@@ -56,7 +57,7 @@ def test_a_test_that_fails_is_a_result_and_keeps_the_layer_from_being_accepted(h
 WRONG = [("id: [", "team/x.yaml"), ("id: team/x\nmatch: {tool: Edit}\n", "team/x.yaml"), ("", "team/x.yaml")]
 
 
-@pytest.mark.parametrize(("text", "path"), WRONG, ids=["not yaml", "unknown key", "empty"])
+@every(("text", "path"), WRONG, ids=["not yaml", "unknown key", "empty"])
 def test_what_cannot_be_read_is_named_by_file_and_line(http, text, path):
     found = trial(http, {path: text})
     assert (found["accepted"], found["tests"], "revision" in found) == (False, [], False)

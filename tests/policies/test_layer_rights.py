@@ -5,6 +5,7 @@ import pytest
 from baton.kernel.base.errors import Forbidden, NotFound
 from baton.policies.in_force import may_write, require_write
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 
 DORA = Principal(user="dora", team="red")
 LEAD = Principal(user="lea", team="red", role="lead")
@@ -39,7 +40,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("principal", "tier", "name", "team_of_project", "refusal"), CASES)
+@every(("principal", "tier", "name", "team_of_project", "refusal"), CASES)
 def test_a_layer_is_changed_by_those_whom_it_is_for(principal, tier, name, team_of_project, refusal):
     assert may_write(principal, tier, name, team_of_project=team_of_project) == (refusal is None)
     if refusal is None:

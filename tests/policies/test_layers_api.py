@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.people import token
 from tests.support.server import serving, until
@@ -114,7 +115,7 @@ def test_validating_stores_nothing(http):
     assert http.get("/policies/layers").json() == []
 
 
-@pytest.mark.parametrize("path", ["../x.yaml", "/etc/x.yaml", "a b.yaml", "", "x" * 300])
+@every("path", ["../x.yaml", "/etc/x.yaml", "a b.yaml", "", "x" * 300])
 def test_a_path_that_is_none_is_refused(http, path):
     assert put(http, "team", {path: "x"}).status_code == 422
 
@@ -172,7 +173,7 @@ RIGHTS = [
 ]
 
 
-@pytest.mark.parametrize(("role", "tier", "name", "status"), RIGHTS, ids=[str(row[:3]) for row in RIGHTS])
+@every(("role", "tier", "name", "status"), RIGHTS, ids=[str(row[:3]) for row in RIGHTS])
 def test_a_developer_sets_their_own_layer_alone(server, http, role, tier, name, status):
     text, _ = token(http, "dev", role, "payments")
     with server.agent(Authorization=f"Bearer {text}") as dev:

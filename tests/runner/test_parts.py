@@ -19,6 +19,7 @@ from baton.runner.wire import LeasedTask, LeaseRevoked, Link, PermissionReply, R
 from baton.runner.worktrees.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
 from baton.shared.providers import PROVIDERS
 from tests.runner.conftest import git
+from tests.support.cases import every
 
 
 @pytest.mark.parametrize("path", ["/etc/hostname", "../x", "in/../../x", "out/x", "out", "", "a\0b", "~/x", "loop"])
@@ -183,7 +184,7 @@ ENVIRONMENTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "env_pass", "own", "more"), ENVIRONMENTS)
+@every(("name", "env_pass", "own", "more"), ENVIRONMENTS)
 def test_an_agent_gets_what_is_allowed_and_no_other_secret(name, env_pass, own, more):
     provider = config.Provider(command=["x"], env_pass=own)
     made = environment(FULL, name, provider, env_pass)
@@ -224,7 +225,7 @@ async def test_with_confirm_always_only_a_person_allows(tmp_path, confirm, by, a
     assert await job._permissions.allowed(request) == allowed
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "given", "paths"),
     [
         ("edit", {}, ["a", "b"]),

@@ -2,11 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from baton.delegate.jobs.costs import parse_prices
 from baton.sessions.activity import AgentCalls, AgentSpawn, tree_of
 from tests.delegate.jobs.test_api import delegate
+from tests.support.cases import every
 from tests.support.http_calls import ok
 from tests.support.records import id_at
 from tests.support.server import until
@@ -30,7 +29,7 @@ def spawn(second, kind, parent="", model="", tokens=0):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every(
     ("calls", "spawns", "parents"),
     [
         ([agent("a", "Explore", 2)], [spawn(1, "explore")], {"a": "main"}),

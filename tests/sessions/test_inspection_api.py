@@ -3,6 +3,7 @@
 import pytest
 
 from tests.delegate.jobs.test_api import POLL, delegate, tell
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.server import until
 
@@ -147,7 +148,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "field"), BAD, ids=[f"{row[0]}-{row[2]}-{i}" for i, row in enumerate(BAD)])
+@every(("path", "body", "field"), BAD, ids=[f"{row[0]}-{row[2]}-{i}" for i, row in enumerate(BAD)])
 def test_bad_events_get_a_problem_that_names_the_field(http, path, body, field):
     response = http.post(path, json=body)
     assert response.status_code == 422

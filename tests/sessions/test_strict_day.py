@@ -6,13 +6,11 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from baton.clients.registry import CLIENTS, SPECS
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 
 ROOT = "/home/ada/shop"
 SESSION = "/tmp/claude-1000/-home-ada-shop/5f0c/tasks"
@@ -92,7 +90,7 @@ def refusals(policies, client):
     return found
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@every("client", CLIENTS)
 def test_a_day_in_strict_mode_gets_the_verdicts_of_a_person(client, shipped):
     found = refusals(shipped, client)
     assert len(found) >= 150

@@ -11,6 +11,7 @@ from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import RuleHit
 from baton.shared.kept_texts import KeptTexts, _inner
+from tests.support.cases import every
 from tests.support.records import record
 
 SECRET = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9bC1dE3fG5"
@@ -27,13 +28,13 @@ def holding(name, text):
     return record(**{name: (text,) if TEXTS[name][1] else text})
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@every("name", TEXTS)
 def test_a_secret_in_any_text_of_a_record_is_masked(name):
     assert SECRET not in str(KeptTexts(Record).masked(holding(name, f"x {SECRET} y")))
 
 
-@pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("before", [0, 1_990, 32_760])
+@every("name", TEXTS)
+@every("before", [0, 1_990, 32_760])
 def test_any_text_of_a_record_is_bounded_and_a_secret_at_the_border_is_masked(name, before):
     texts, kept = KeptTexts(Record), TEXTS[name][0]
     one = holding(name, "x " * (before // 2) + SECRET + " é" * 2 * WINDOW)
@@ -43,12 +44,12 @@ def test_any_text_of_a_record_is_bounded_and_a_secret_at_the_border_is_masked(na
     assert SECRET[:12] not in text
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@every("name", TEXTS)
 def test_any_text_of_a_record_can_be_stored(name):
     assert "a\ufffd?" in str(KeptTexts(Record).masked(holding(name, "a\0\ud800")))
 
 
-@pytest.mark.parametrize(
+@every(
     "one",
     [
         record(),
@@ -65,7 +66,7 @@ def test_a_record_is_said_to_be_kept_as_it_is_only_if_masking_changes_nothing(on
     assert texts.masked(one) == changed
 
 
-@pytest.mark.parametrize("hint", [str, str | None, tuple[str, ...], dict[str, int], Annotated[str, "a comment"]])
+@every("hint", [str, str | None, tuple[str, ...], dict[str, int], Annotated[str, "a comment"]])
 def test_a_text_without_a_declaration_is_refused(hint):
     kind = msgspec.defstruct("Stored", [("fine", Name), ("text", hint)])
     with pytest.raises(TypeError, match=r"`Stored\.text` is a text: declare"):

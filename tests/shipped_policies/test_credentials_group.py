@@ -2,12 +2,11 @@
 
 from functools import cache
 
-import pytest
-
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import Layer, load
+from tests.support.cases import every
 from tests.support.shipped import shipped_layer
 
 RULE = """
@@ -51,11 +50,11 @@ def effect(line):
     return evaluate(policies(), Facts(call=call)).effect
 
 
-@pytest.mark.parametrize("path", PATHS.split())
+@every("path", PATHS.split())
 def test_a_file_with_keys_is_asked_about(path):
     assert effect(f"cat {path}") == "ask"
 
 
-@pytest.mark.parametrize("line", ORDINARY.strip().splitlines())
+@every("line", ORDINARY.strip().splitlines())
 def test_ordinary_lines_are_not(line):
     assert effect(line) != "ask"

@@ -1,7 +1,6 @@
 """Which lines throw data or work away: behind short forms, on standard input, and by options of cloud programs."""
 
-import pytest
-
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 DESTROYS = r"""
@@ -127,11 +126,11 @@ def is_destructive(line):
     return "destructive" in shipped().shells.read(line).categories
 
 
-@pytest.mark.parametrize("line", [*DESTROYS.strip().splitlines(), *HERE_DOCUMENTS])
+@every("line", [*DESTROYS.strip().splitlines(), *HERE_DOCUMENTS])
 def test_what_throws_data_away_is_destructive(line):
     assert is_destructive(line)
 
 
-@pytest.mark.parametrize("line", KEEPS.strip().splitlines())
+@every("line", KEEPS.strip().splitlines())
 def test_what_keeps_it_is_not(line):
     assert not is_destructive(line)

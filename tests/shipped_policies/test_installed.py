@@ -1,11 +1,10 @@
 """The places reported by a machine as its own are guarded, and no more than these."""
 
-import pytest
-
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from tests.lines.corpus import STOPS, rows
+from tests.support.cases import every
 
 HOME = "/home/ann/shop"
 
@@ -26,7 +25,7 @@ def test_who_works_on_the_checkout_that_the_server_runs_from_may_edit_it(shipped
     assert not stopped(shipped, *edit, installed="hook_settings\t/home/ann/shop/app/baton\t/home/ann/shop")
 
 
-@pytest.mark.parametrize("wide", ["/", "/home", "/home/ann", "~", "/usr", "relative", ""])
+@every("wide", ["/", "/home", "/home/ann", "~", "/usr", "relative", ""])
 def test_a_machine_that_names_everything_as_its_own_protects_nothing_more(shipped, wide):
     line = {"command": "echo x > /home/ann/shop/a.py && rm -f /usr/x/y"}
     assert not stopped(shipped, "Bash", line, installed=f"hook_settings\t{wide}\nbaton_home\t{wide}")

@@ -8,6 +8,7 @@ import pytest
 from baton.rules.policy.load import Layer, load
 from baton.rules.policy.rules.files import pack_of
 from tests.lines import corpus
+from tests.support.cases import every
 from tests.support.shipped import shipped, shipped_layer
 
 PACKS = sorted(shipped().parsed.packs)
@@ -215,22 +216,20 @@ def judged(line, *packs, tool=None):
 LINES = [(pack, line) for pack, lines in RISKY.items() for line in lines.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("pack", "line"), LINES)
+@every(("pack", "line"), LINES)
 def test_a_risky_line_is_stopped_by_its_pack_alone(pack, line):
     verdict = judged(line, pack)
     assert (verdict.effect in corpus.STOPS, pack_of(verdict.rule)) == (True, pack)
     assert not pack_of(judged(line).rule)
 
 
-@pytest.mark.parametrize(("pack", "tool", "given"), RISKY_TOOLS)
+@every(("pack", "tool", "given"), RISKY_TOOLS)
 def test_a_risky_tool_is_stopped_by_its_pack(pack, tool, given):
     verdict = judged(tool, pack, tool=given)
     assert (verdict.effect in corpus.STOPS, pack_of(verdict.rule)) == (True, pack)
 
 
-@pytest.mark.parametrize(
-    ("line", "given"), [*((one, None) for one in NEIGHBOURS.strip().splitlines()), *NEIGHBOUR_TOOLS]
-)
+@every(("line", "given"), [*((one, None) for one in NEIGHBOURS.strip().splitlines()), *NEIGHBOUR_TOOLS])
 def test_a_harmless_neighbour_is_left_alone_with_all_packs_on(line, given):
     assert judged(line, *PACKS, tool=given).effect not in corpus.STOPS
 

@@ -5,6 +5,7 @@ import pytest
 from baton.rules.agents.judge import Spawn, judge
 from baton.rules.agents.plan import COLOURS
 from baton.rules.agents.rosters import Rosters
+from tests.support.cases import every
 
 DISPLAY = """
 explore             gemini-3-flash     CHEAP
@@ -89,7 +90,7 @@ def test_it_has_the_agents_of_the_tables_and_no_other(rows):
     assert {name for name, row in rows.items() if row.role == "worker"} == WORKERS
 
 
-@pytest.mark.parametrize(("agent", "display", "tier"), lines(DISPLAY))
+@every(("agent", "display", "tier"), lines(DISPLAY))
 def test_models_and_cost_tiers(plan, agent, display, tier):
     found = plan(agent)
     assert (found.display_model, found.tier, found.cli_model) == (display, tier, CLI.get(agent, ""))
@@ -101,19 +102,19 @@ def test_an_agent_without_a_display_model_has_the_default_s(rows):
     assert (default.display_model, default.tier, default.cli_model) == ("sonnet-4.5", "EXPENSIVE", "sonnet")
 
 
-@pytest.mark.parametrize(("colour", "agents"), COST.items())
+@every(("colour", "agents"), COST.items())
 def test_colours_of_the_cost_tiers(plan, colour, agents):
     assert {plan(agent).colour for agent in agents.split()} == {colour}
     assert colour in COLOURS.values()
 
 
-@pytest.mark.parametrize("line", TOOLS.strip().splitlines())
+@every("line", TOOLS.strip().splitlines())
 def test_tools(rows, line):
     agent, _, tools = line.partition(": ")
     assert rows[agent].tools == tools.split(", ")
 
 
-@pytest.mark.parametrize(("agent", "call", "target"), lines(DELEGATION))
+@every(("agent", "call", "target"), lines(DELEGATION))
 def test_thin_wrappers_delegate_at_once(plan, agent, call, target):
     found = plan(agent)
     assert f"IMMEDIATELY call {call} " in found.system_prompt
@@ -133,21 +134,21 @@ def test_the_debugger_works_itself_and_then_asks_delphi_s_model(plan):
     assert "invoke_openai" in found.tools
 
 
-@pytest.mark.parametrize("agent", ["stravinsky", "research-lead", "implementation-lead", "planner"])
+@every("agent", ["stravinsky", "research-lead", "implementation-lead", "planner"])
 def test_the_others_delegate_to_no_model(plan, agent):
     assert (plan(agent).delegation, plan(agent).instruction) == (None, "")
 
 
-@pytest.mark.parametrize("spawner", sorted(WORKERS))
-@pytest.mark.parametrize("target", ["stravinsky", "explore"])
+@every("spawner", sorted(WORKERS))
+@every("target", ["stravinsky", "explore"])
 def test_workers_start_nobody(plan, spawner, target):
     refusal = plan(target, spawning_agent=spawner)
     assert refusal.code == "hierarchy"
     assert set(refusal.allowed) == ORCHESTRATORS
 
 
-@pytest.mark.parametrize("spawner", sorted(ORCHESTRATORS))
-@pytest.mark.parametrize("target", sorted(ORCHESTRATORS | WORKERS))
+@every("spawner", sorted(ORCHESTRATORS))
+@every("target", sorted(ORCHESTRATORS | WORKERS))
 def test_orchestrators_start_everybody(plan, spawner, target):
     said = {"delegation_reason": "cheap", "expected_outcome": "a list", "required_tools": ("Read",)}
     assert plan(target, spawning_agent=spawner, **said).agent == target

@@ -1,7 +1,6 @@
 """`POST /spawn` over real HTTP: every refusal as a problem, and the plan."""
 
-import pytest
-
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 
 SAID = {"delegation_reason": "cheaper", "expected_outcome": "a list", "required_tools": ["Read"]}
@@ -13,7 +12,7 @@ def spawn(http, agent="explore", *, roster="stravinsky", **more):
     return http.post("/spawn", json=body | more)
 
 
-@pytest.mark.parametrize(
+@every(
     ("more", "status", "code", "field", "given", "allowed"),
     [
         ({"agent": "explorer"}, 422, "unknown_agent", "agent_type", "explorer", "explore"),
@@ -39,7 +38,7 @@ def test_a_refusal_is_a_problem_that_says_what_was_given_and_is_allowed(
     assert allowed in problem["allowed"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "field"),
     [
         ({"agent_type": "explore"}, "prompt"),

@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from baton.cli.app import app
+from tests.support.cases import every
 from tests.support.command_line import clean_environment
 from tests.support.http_calls import introduce
 from tests.support.server import BATON, serving
@@ -282,7 +283,7 @@ def test_the_table_of_the_readme_says_what_becomes_of_each_call(tmp_path):
     assert not wrong
 
 
-@pytest.mark.parametrize("page", PAGES)
+@every("page", PAGES)
 def test_a_block_says_what_it_is_written_in(page):
     assert [block["text"] for block in blocks(page) if block["kind"] not in KINDS] == []
 

@@ -8,6 +8,7 @@ from redis.exceptions import RedisError
 
 from baton.kernel.redis.bundled import program
 from baton.kernel.redis.connection import SentinelURL, check
+from tests.support.cases import every
 from tests.support.server import free_port, serving, until
 
 
@@ -111,7 +112,7 @@ def test_a_sentinel_url_holds_two_logins():
     assert url.master("10.0.0.1", 6379) == "rediss://10.0.0.1:6379?password=ma&db=2&ssl_ca_certs=%2Fca"
 
 
-@pytest.mark.parametrize("url", ["sentinel://a:1", "sentinel:///mine", "http://x"])
+@every("url", ["sentinel://a:1", "sentinel:///mine", "http://x"])
 def test_a_url_that_names_no_redis_is_refused(url):
     with pytest.raises(ValueError, match=r"sentinel|redis|Redis"):
         check(url)

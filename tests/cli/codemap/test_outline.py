@@ -1,9 +1,8 @@
 """The outline of a file in each language, and files without one."""
 
-import pytest
-
 from baton.cli.codemap.outline import LARGEST, outline
 from baton.shared.code_map import MOST_SYMBOLS
+from tests.support.cases import every
 
 SOURCES = {
     "a.py": (
@@ -38,7 +37,7 @@ def shown(path, text):
     return [f"{one.kind} {one.within + '.' if one.within else ''}{one.name}" for one in made.symbols]
 
 
-@pytest.mark.parametrize("path", SOURCES)
+@every("path", SOURCES)
 def test_definitions_are_found(path):
     text, symbols = SOURCES[path]
     assert shown(path, text) == symbols
@@ -50,7 +49,7 @@ def test_lines_count_from_one_and_names_that_are_used_are_listed():
     assert made.mentions == ("rate_for", "TaxTable")
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "content"),
     [
         ("a.txt", b"class A: ..."), ("README.md", b"# x"), ("a.min.js", b"x" * 5_000), ("a.py", b"#" * (LARGEST + 1)),
@@ -80,9 +79,7 @@ def test_a_file_with_too_many_keeps_the_outermost():
     assert made.symbols[0].name == "A"
 
 
-@pytest.mark.parametrize(
-    "text", ["class " * 150, "(" * 900, "a " * 490 + "(", "    " + "x.y:" * 200, "const a: " + "= " * 400]
-)
+@every("text", ["class " * 150, "(" * 900, "a " * 490 + "(", "    " + "x.y:" * 200, "const a: " + "= " * 400])
 def test_odd_lines_are_read_and_cost_no_more_than_others(text):
     for path in ("a.ts", "a.py", "a.go", "a.js", "a.rb", "a.php", "a.sh"):
         outline(path, "\n".join([text] * 20).encode())

@@ -1,9 +1,8 @@
 """Claude Code: its recorded payloads, and its answers."""
 
-import pytest
-
 from baton.clients import claude_code
 from baton.clients.event import HookAnswer
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 RECORDED = recorded("claude_code")
@@ -35,7 +34,7 @@ SENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("payload", RECORDED.values(), ids=RECORDED)
+@every("payload", RECORDED.values(), ids=RECORDED)
 def test_every_recorded_payload_is_read(payload):
     event = claude_code.read(payload, "")
     assert event.native_name == payload["hook_event_name"]
@@ -45,7 +44,7 @@ def test_every_recorded_payload_is_read(payload):
     assert event.tool_input == payload.get("tool_input", {})
 
 
-@pytest.mark.parametrize(("event", "answer", "sent"), [row[1:] for row in SENT], ids=[r[0] for r in SENT])
+@every(("event", "answer", "sent"), [row[1:] for row in SENT], ids=[r[0] for r in SENT])
 def test_claude_code_is_sent(event, answer, sent):
     assert claude_code.render(event, answer) == sent
 

@@ -1,9 +1,8 @@
 """Codex CLI: its recorded payloads, and its answers."""
 
-import pytest
-
 from baton.clients import codex
 from baton.clients.event import HookAnswer
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 RECORDED = recorded("codex")
@@ -34,7 +33,7 @@ SENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("payload", RECORDED.values(), ids=RECORDED)
+@every("payload", RECORDED.values(), ids=RECORDED)
 def test_every_recorded_payload_is_read(payload):
     event = codex.read(payload, "")
     assert event.native_name == payload["hook_event_name"]
@@ -44,6 +43,6 @@ def test_every_recorded_payload_is_read(payload):
     assert event.tool_input == payload.get("tool_input", {})
 
 
-@pytest.mark.parametrize(("event", "answer", "sent"), [row[1:] for row in SENT], ids=[r[0] for r in SENT])
+@every(("event", "answer", "sent"), [row[1:] for row in SENT], ids=[r[0] for r in SENT])
 def test_codex_is_sent(event, answer, sent):
     assert codex.render(event, answer) == sent

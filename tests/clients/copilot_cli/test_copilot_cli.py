@@ -1,10 +1,9 @@
 """Copilot CLI: its recorded payloads, and its answers."""
 
-import pytest
-
 from baton.clients import claude_code, copilot_cli
 from baton.clients.event import HookAnswer
 from baton.clients.registry import CLIENTS, who_posts
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 OWN = recorded("copilot_cli")
@@ -16,7 +15,7 @@ TOOLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "given"), [*OWN.items(), *AS_CLAUDE.items()])
+@every(("kind", "given"), [*OWN.items(), *AS_CLAUDE.items()])
 def test_every_recorded_payload_is_read(kind, given):
     native = kind.partition(".")[0]
     event = copilot_cli.read(given, native)
@@ -49,7 +48,7 @@ def test_a_patch_comes_as_a_text_and_goes_back_as_one():
     assert sent == {"modifiedArgs": given["toolArgs"]}
 
 
-@pytest.mark.parametrize("payload", AS_CLAUDE.values(), ids=AS_CLAUDE)
+@every("payload", AS_CLAUDE.values(), ids=AS_CLAUDE)
 def test_it_is_recognised_where_it_runs_the_hooks_of_claude_settings(payload):
     assert who_posts(CLIENTS["claude-code"], payload).name == "copilot-cli"
 
@@ -93,6 +92,6 @@ SENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("event", "answer", "sent"), [row[1:] for row in SENT], ids=[row[0] for row in SENT])
+@every(("event", "answer", "sent"), [row[1:] for row in SENT], ids=[row[0] for row in SENT])
 def test_it_is_sent(event, answer, sent):
     assert copilot_cli.render(event, answer) == sent

@@ -1,10 +1,9 @@
 """Cursor: payloads from its documentation, and its answers. None was recorded: it was not driven."""
 
-import pytest
-
 from baton.clients import claude_code, cursor
 from baton.clients.event import HookAnswer
 from baton.clients.registry import CLIENTS, who_posts
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 PAYLOADS = recorded("cursor")
@@ -12,7 +11,7 @@ TOOLS = {"Shell": "Bash", "Task": "Agent", "MCP:create_issue": "mcp__cursor__cre
 REWRITE = {"prompt": "p", "subagent_type": "explore"}
 
 
-@pytest.mark.parametrize(("kind", "given"), PAYLOADS.items())
+@every(("kind", "given"), PAYLOADS.items())
 def test_every_documented_payload_is_read(kind, given):
     native = kind.partition(".")[0]
     event = cursor.read(given, "")
@@ -24,7 +23,7 @@ def test_every_documented_payload_is_read(kind, given):
     assert (event.prompt, event.agent_id) == (given.get("prompt", ""), given.get("subagent_id", ""))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+@every("payload", PAYLOADS.values(), ids=PAYLOADS)
 def test_it_is_recognised_where_it_runs_the_hooks_of_claude_settings(payload):
     client = who_posts(CLIENTS["claude-code"], payload)
     assert (client.name, client is cursor) == ("cursor", False)
@@ -47,19 +46,17 @@ SENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("event", "answer", "sent"), SENT)
+@every(("event", "answer", "sent"), SENT)
 def test_it_is_sent(event, answer, sent):
     assert cursor.render(event, answer) == sent
 
 
-@pytest.mark.parametrize(("event", "answer", "sent"), SENT)
+@every(("event", "answer", "sent"), SENT)
 def test_in_claude_settings_it_is_sent_both_forms(event, answer, sent):
     client = who_posts(CLIENTS["claude-code"], {"cursor_version": "3.9"})
     assert client.render(event, answer) == claude_code.render(event, answer) | sent
 
 
-@pytest.mark.parametrize(
-    "payload", [{}, {"workspace_roots": "x", "tool_name": 5}, {"workspace_roots": [1], "cwd": None}]
-)
+@every("payload", [{}, {"workspace_roots": "x", "tool_name": 5}, {"workspace_roots": [1], "cwd": None}])
 def test_odd_payloads_are_read_without_an_error(payload):
     assert cursor.read(payload, "preToolUse").name == "PreToolUse"

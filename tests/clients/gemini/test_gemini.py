@@ -1,9 +1,8 @@
 """Gemini CLI: payloads of a real run, and its answers."""
 
-import pytest
-
 from baton.clients import gemini
 from baton.clients.event import HookAnswer
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 RECORDED = recorded("gemini")
@@ -30,7 +29,7 @@ def event_of(name, **changes):
     return gemini.read(RECORDED[name] | changes, "")
 
 
-@pytest.mark.parametrize("kind", RECORDED)
+@every("kind", RECORDED)
 def test_every_recorded_payload_is_read(kind):
     name, _, rest = kind.partition(".")
     tool = rest.partition(".")[0]
@@ -48,14 +47,14 @@ def test_what_a_person_wrote_and_which_agent_starts_are_read():
     assert event_of("BeforeTool.invoke_agent").sign.agent == "codebase_investigator"
 
 
-@pytest.mark.parametrize("name", ["PreToolUse", "UserPromptSubmit", "SessionStart", "PreCompress"])
+@every("name", ["PreToolUse", "UserPromptSubmit", "SessionStart", "PreCompress"])
 def test_the_shim_s_names_of_events_are_known_too(name):
     event = gemini.read({"session_id": "s"}, name)
     assert event.native_name == name
     assert event.sign is not None
 
 
-@pytest.mark.parametrize("stamp", [None, 5, "", "yesterday", "2026-11-22T09:44:36.433"])
+@every("stamp", [None, 5, "", "yesterday", "2026-11-22T09:44:36.433"])
 def test_a_time_that_cannot_be_read_is_no_error(stamp):
     assert event_of("BeforeTool.read_file", timestamp=stamp).sign.at_ms >= 0
 
@@ -74,6 +73,6 @@ SENT = [
 ]
 
 
-@pytest.mark.parametrize(("event", "answer", "sent"), SENT)
+@every(("event", "answer", "sent"), SENT)
 def test_it_is_sent(event, answer, sent):
     assert gemini.render(event, answer) == sent

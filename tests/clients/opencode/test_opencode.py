@@ -1,9 +1,8 @@
 """opencode: payloads of Baton's plugin in a real run, and the plugin's answers."""
 
-import pytest
-
 from baton.clients import opencode
 from baton.clients.event import HookAnswer
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 RECORDED = recorded("opencode")
@@ -15,7 +14,7 @@ def event_of(name, **changes):
     return opencode.read(RECORDED[name] | changes, "")
 
 
-@pytest.mark.parametrize("kind", RECORDED)
+@every("kind", RECORDED)
 def test_every_recorded_payload_is_read(kind):
     name, _, rest = kind.partition(".")
     tool, _, subagent = rest.partition(".")
@@ -44,6 +43,6 @@ def test_a_question_is_a_refusal():
     assert (specific["permissionDecision"], specific["permissionDecisionReason"]) == ("deny", "sure?")
 
 
-@pytest.mark.parametrize("payload", [{}, {"session": 5, "input": None, "output": []}, {"output": {"parts": 3}}])
+@every("payload", [{}, {"session": 5, "input": None, "output": []}, {"output": {"parts": 3}}])
 def test_odd_payloads_are_read_without_an_error(payload):
     assert opencode.read(payload, "PreToolUse").name == "PreToolUse"

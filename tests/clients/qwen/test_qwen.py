@@ -1,9 +1,8 @@
 """Qwen Code: payloads of real runs, by today's and an earlier version, and its answers."""
 
-import pytest
-
 from baton.clients import qwen
 from baton.clients.event import HookAnswer
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 TODAY, EARLIER = recorded("qwen"), recorded("qwen", "payloads_earlier")
@@ -11,7 +10,7 @@ TOOLS = {"run_shell_command": "Bash", "edit": "Edit", "read_file": "Read", "agen
 ENDS = {"Stop", "SessionStart", "UserPromptSubmit"}
 
 
-@pytest.mark.parametrize("payload", [*TODAY.values(), *EARLIER.values()], ids=[*TODAY, *EARLIER])
+@every("payload", [*TODAY.values(), *EARLIER.values()], ids=[*TODAY, *EARLIER])
 def test_every_recorded_payload_is_read(payload):
     event = qwen.read(payload, "")
     name = payload["hook_event_name"]
@@ -30,7 +29,7 @@ def test_today_a_call_names_its_agent():
     assert (own.agent_id, own.agent_type, own.sign) == ("", "", None)
 
 
-@pytest.mark.parametrize(("kind", "payload"), EARLIER.items())
+@every(("kind", "payload"), EARLIER.items())
 def test_an_earlier_version_is_read_by_what_starts_and_ends(kind, payload):
     event = qwen.read(payload, "")
     name = kind.partition(".")[0]
@@ -55,6 +54,6 @@ SENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("event", "answer", "sent"), SENT)
+@every(("event", "answer", "sent"), SENT)
 def test_it_is_sent(event, answer, sent):
     assert qwen.render(event, answer) == sent

@@ -10,6 +10,7 @@ from baton.context.advisories.service import Advisories, Advisory, PromptAdvisor
 from baton.context.patterns.index import IndexedPattern, TeamIndex, unpacked
 from baton.kernel.redis.client import Redis
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 from tests.support.patterns import pattern
 
 ADA = Principal(team="web", user="ada")
@@ -37,7 +38,7 @@ def advisories(redis, clock):
     return Advisories(redis, clock)
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "shown"),
     [
         (advisory(), "- **Use pathlib** (85% confidence): os.path is used"),

@@ -1,11 +1,11 @@
 """Files and symbols relevant to a prompt: named ones, mentioned ones, and prompts without any."""
 
 import msgspec
-import pytest
 
 from baton.context.codemap.index import MOST_POSTINGS, CodeIndex, parts_of
 from baton.context.enrichment.code_analysis import worded
 from baton.shared.code_map import Outline, Symbol
+from tests.support.cases import every
 
 
 def file(path, *symbols, mentions=()):
@@ -34,7 +34,7 @@ FILES = [
 INDEX = CodeIndex(FILES)
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "first"),
     [
         ("look at src/cart.py", "src/cart.py"),
@@ -56,9 +56,7 @@ def test_what_a_prompt_names_comes_first(prompt, first):
     assert [one.path for one in INDEX.search(prompt)][:1] == [first]
 
 
-@pytest.mark.parametrize(
-    "prompt", ["", "   ", "yes please", "add a new file", "save every model", "what is the weather?", "`" * 500]
-)
+@every("prompt", ["", "   ", "yes please", "add a new file", "save every model", "what is the weather?", "`" * 500])
 def test_a_prompt_that_is_about_nothing_of_it_gets_nothing(prompt):
     assert INDEX.search(prompt) == []
 

@@ -1,10 +1,9 @@
 """The built-in evaluator: a file's patterns, and their violations."""
 
-import pytest
-
 from baton.context.compliance.evaluator import applicable, judge, language_of
 from baton.context.patterns.index import IndexedPattern
 from baton.context.patterns.pattern import PatternCheck
+from tests.support.cases import every
 from tests.support.patterns import pattern
 
 
@@ -12,7 +11,7 @@ def indexed(*patterns):
     return [IndexedPattern.build(one) for one in patterns]
 
 
-@pytest.mark.parametrize(
+@every(
     ("check", "text", "whole", "violated"),
     [
         (PatternCheck(forbidden=r"\beval\("), "x = eval(y)", False, True),
@@ -48,7 +47,7 @@ def test_the_surest_patterns_that_concern_a_file_come_first():
     assert [one.id for one in found] == ["b", "c", "a"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "language"),
     [("a/b.PY", "python"), ("x.tsx", "typescript"), ("Dockerfile", "dockerfile"), ("Makefile", "make"), ("a.xyz", ""), ("", "")],
 )  # fmt: skip

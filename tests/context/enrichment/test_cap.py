@@ -1,10 +1,10 @@
 """Tokens of a string, and the texts kept within the cap: fixed figures, and properties of any texts."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.context.enrichment.handler import CAP, Handled, capped, tokens_of
+from tests.support.cases import every
 
 
 def words(count):
@@ -15,7 +15,7 @@ def text(name, tokens):
     return Handled(name, words(tokens), tokens)
 
 
-@pytest.mark.parametrize(
+@every(
     ("count", "tokens"), [(0, 1), (1, 2), (2, 3), (3, 4), (4, 6), (10, 14), (100, 131), (1_000, 1_301), (1_538, 2_000)]
 )
 def test_a_text_counts_its_words_times_one_and_a_third_and_one_more(count, tokens):
@@ -49,7 +49,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_which_texts_stay(name):
     given_, stay = CASES[name]
     assert [one.name for one in capped([text(*one) for one in given_])] == stay

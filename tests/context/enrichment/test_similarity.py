@@ -2,12 +2,11 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from baton.context.enrichment.handler import EnrichmentPrompt
 from baton.context.enrichment.similarity import Similarity, worded
 from baton.context.patterns.service import Match
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 
 ANN = Principal(organisation="acme", team="web", user="ann")
 
@@ -39,9 +38,7 @@ async def test_the_best_that_were_not_given_yet_are_told():
     assert found.relevance == 0.9
 
 
-@pytest.mark.parametrize(
-    ("session", "given", "told"), [("s", (), False), ("s", ("",), False), ("s", ("x",), True), ("", (), True)]
-)
+@every(("session", "given", "told"), [("s", (), False), ("s", ("",), False), ("s", ("x",), True), ("", (), True)])
 async def test_a_prompt_that_is_given_patterns_by_itself_gets_them_once(session, given, told):
     found = await said(handler(match("a", 0.9), given=given), session)
     assert bool(found.text) == told

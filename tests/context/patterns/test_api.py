@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.people import signed_in
 
 NEW = {"signature": "Give every HTTP call a timeout", "text": "Else it hangs.", "confidence": 0.9}
@@ -51,7 +52,7 @@ def test_pages_follow_each_other(people):
     assert "next_cursor" not in second
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "named"),
     [
         ({}, "signature"),

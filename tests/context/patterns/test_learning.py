@@ -14,6 +14,7 @@ from baton.route.feedback import corrections
 from baton.route.feedback import store as feedback
 from baton.route.feedback.store import Feedback
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 from tests.support.patterns import LEAD, Store
 from tests.support.records import record
 
@@ -56,7 +57,7 @@ def ran(command, sessions, *, team="web", project="shop", at=NOW, outcome="ran")
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("stated", "followed", "violated", "learned"),
     [(0.8, 0, 0, 0.8), (0.8, 20, 0, 0.9), (0.8, 0, 20, 0.4), (0.9, 10, 10, 0.7), (1.0, 0, 8, 0.7143), (0.7, 1000, 0, 0.9941)],
 )  # fmt: skip

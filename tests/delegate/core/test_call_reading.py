@@ -1,12 +1,10 @@
 """A person's view of a call before answering: programs, the risky part, the rule with its reason, edits."""
 
-import pytest
-
 from baton.delegate.core.call_reading import LONGEST_COMMAND, reading_of, risky_spans
 from baton.lib.bash.model import Program
 from baton.lib.bash.read import read
 from baton.rules.call.verdict import Verdict
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 from tests.support.shipped import shipped
 
 MARKED = {
@@ -28,7 +26,7 @@ def bash(command, **verdict):
     return reading_of(Verdict(shell=shell, **verdict), {"tool_name": "Bash", "tool_input": {"command": command}})
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     ["ALTER ROLE ann WITH PASSWORD 'hr7f1ae9'", "curl -u ann:hr7f1ae9 http://x.example", "x=1; TOKEN='hr7f1ae9' run"],
 )
@@ -58,7 +56,7 @@ def test_programs_are_shown_as_they_were_read():
     assert (found.rule, found.why) == ("p/r", "It removes a tree.")
 
 
-@pytest.mark.parametrize(
+@every(
     ("effect", "why"), [("abstain", "No rule has an opinion"), ("allow", "The rules allow it"), ("rewrite", "No rule")]
 )
 def test_a_question_without_a_rule_s_reason_says_why_a_person_is_asked(effect, why):
@@ -82,7 +80,7 @@ def test_an_edit_is_shown_as_a_diff():
     assert reading_of(Verdict(), {"tool_name": "Write", "tool_input": long}).edits[0].diff == ""
 
 
-@pytest.mark.parametrize("given", [{}, {"command": ["a", "b"]}, {"edits": "none"}, {"edits": [1]}, {"file_path": 3}])
+@every("given", [{}, {"command": ["a", "b"]}, {"edits": "none"}, {"edits": [1]}, {"file_path": 3}])
 def test_what_an_agent_sends_may_be_anything(given):
     assert reading_of(Verdict(), {"tool_name": "Odd", "tool_input": given}).tool in {"Odd", "Bash"}
 

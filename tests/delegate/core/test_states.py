@@ -5,6 +5,7 @@ import pytest
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.states import JobStates, state_after
 from baton.delegate.core.stores import jobs
+from tests.support.cases import every
 from tests.support.delegating import ADA, Runner
 
 AFTER = [
@@ -20,9 +21,7 @@ AFTER = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("depends_on", "states", "expected"), [row[1:] for row in AFTER], ids=[row[0] for row in AFTER]
-)
+@every(("depends_on", "states", "expected"), [row[1:] for row in AFTER], ids=[row[0] for row in AFTER])
 def test_a_job_is_queued_blocked_or_skipped_by_what_it_depends_on(depends_on, states, expected):
     assert state_after(depends_on, states) == expected
 

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-import pytest
 
 from baton.delegate.core.job import Job, Runner
 from baton.delegate.core.waiting import FolderUse, expiry_of, overlaps, waiting_of
+from tests.support.cases import every
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -30,7 +30,7 @@ def runner(**more):
     return msgspec.structs.replace(RUNNER, **more)
 
 
-@pytest.mark.parametrize(
+@every(
     ("task", "runners", "busy", "reason", "words"),
     [
         (job(), [], [], "no_runner", "baton runner run"),
@@ -80,7 +80,7 @@ def test_a_job_expires_only_for_want_of_a_live_runner_that_serves_it():
     assert expiry_of(job(expires_at=None), [RUNNER]) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other", "expected"),
     [
         ("m/a/", "m/a/", True),

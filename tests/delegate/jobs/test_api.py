@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.delegating import chunk
 from tests.support.server import serving, until
 
@@ -112,9 +113,7 @@ def test_a_number_that_is_none_is_refused(http, session, number):
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "Last-Event-ID")
 
 
-@pytest.mark.parametrize(
-    "path", ["/jobs/job_0/events", "/sessions/none/events", "/jobs/job_0", "/sessions/none/agent-mode?user=none"]
-)
+@every("path", ["/jobs/job_0/events", "/sessions/none/events", "/jobs/job_0", "/sessions/none/agent-mode?user=none"])
 def test_what_is_not_there_is_not_streamed(http, path):
     assert http.get(path).status_code == 404
 

@@ -6,6 +6,7 @@ from baton.delegate.core.job import JobArguments
 from baton.delegate.jobs.comments import DiffComment, worded
 from baton.delegate.runners.progress import RunnerEvent
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound
+from tests.support.cases import every
 from tests.support.delegating import ADA, BOB, LEAD, Runner, claim
 
 DIFF = """\
@@ -125,7 +126,7 @@ async def test_comments_reach_the_agent_with_file_line_and_what_stands_there(wor
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("file", "line", "text"),
     [
         ("cart.py", 1, "import a"),

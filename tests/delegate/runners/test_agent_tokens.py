@@ -9,6 +9,7 @@ from baton.delegate.core.stores import jobs as jobs_store
 from baton.kernel.base.errors import Forbidden, NotFound, Unauthenticated
 from baton.people.users import ROLES, TABLE, require, row_scope
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 from tests.support.delegating import ADA, BEA, Runner, World
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -130,7 +131,7 @@ async def test_an_agent_of_a_roster_delegates_in_its_session_alone(asking):
 AGENT = Principal(user="ada", role="agent", job="job_1")
 
 
-@pytest.mark.parametrize("action", sorted(TABLE))
+@every("action", sorted(TABLE))
 def test_an_agent_may_do_what_is_named_and_nothing_else(action):
     assert {"agent", "delegating-agent"}.isdisjoint(ROLES)
     if action in {"calls.make", "jobs.read"}:

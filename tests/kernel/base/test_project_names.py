@@ -1,9 +1,8 @@
 """One name for each project, for any spelling of its remote."""
 
-import pytest
-
 from baton.shared import storable
 from baton.shared.storable import canonical, project_name
+from tests.support.cases import every
 
 SHOP = "github.com/acme/shop"
 SPELLINGS = {
@@ -38,17 +37,17 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "spellings"), SPELLINGS.items())
+@every(("name", "spellings"), SPELLINGS.items())
 def test_each_spelling_of_a_remote_is_one_project(name, spellings):
     assert {canonical(one) for one in [name, *spellings]} == {name}
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@every("name", OTHERS)
 def test_a_name_that_is_no_remote_stays(name):
     assert canonical(name) == name
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         (SHOP, "github.com/acme/shop2"),

@@ -18,6 +18,7 @@ from baton.people.directory import Project
 from baton.people.stores import users as users_store
 from baton.policies.stores import revisions as revisions_store
 from baton.rules.call.modes import ModeSetting
+from tests.support.cases import every
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -28,7 +29,7 @@ async def changed(database, **what):
         await modes.change(connection, "default", **what)
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "driver"),
     [
         ("postgres://u:p@h/d", "postgresql+asyncpg"),

@@ -1,6 +1,6 @@
 """The maximum size of a body, to the byte, on the administrative routes."""
 
-import pytest
+from tests.support.cases import every
 
 MIB = 1 << 20
 
@@ -10,8 +10,8 @@ def chunks(size):
     yield from (b"x" * min(65_536, size - at) for at in range(0, size, 65_536))
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["with its length", "streamed"])
-@pytest.mark.parametrize(
+@every("streamed", [False, True], ids=["with its length", "streamed"])
+@every(
     ("method", "path", "limit"),
     [("PUT", "/mode", MIB), ("POST", "/policies/validate", MIB), ("PUT", "/rosters/large", 16 * MIB)],
 )

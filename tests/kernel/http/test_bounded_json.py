@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from baton.kernel.base.errors import TooLarge
 from baton.kernel.http.serving import hot_routes
 from baton.kernel.http.serving.hot_routes import bounded, decode_large, decode_object
+from tests.support.cases import every
 from tests.support.examples import examples
 
 ODD = st.text(st.sampled_from([*'\\"\nab ,:[{}', "é", "日", "\U0001f600", "\ud83d", "\ude00", "\x00"]), max_size=200)
@@ -38,7 +39,7 @@ async def test_values_are_counted_whatever_strings_hold_and_wherever_pieces_end(
     assert not too_many or 2 * parts(value) > most
 
 
-@pytest.mark.parametrize(
+@every(
     ("many", "one"),
     [(b'{"a":{"a":0%b}}', b',"k":1'), (b'{"a":[0%b]}', b",0"), (b'{"a":[""%b]}', b',""'), (b'{"a":[[]%b]}', b",[]")],
     ids=["keys", "numbers", "texts", "lists"],

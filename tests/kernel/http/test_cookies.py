@@ -4,11 +4,12 @@ import pytest
 
 from baton.kernel.base.errors import ForbiddenOrigin
 from baton.kernel.http.fields import set_cookie, with_session
+from tests.support.cases import every
 
 HOST = {b"host": b"baton.localhost:8080"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("cookie", "bearer"),
     [
         (b"baton-8080=abc", b"Bearer abc"),
@@ -32,7 +33,7 @@ def test_a_request_with_a_token_is_a_programs():
     assert with_session("POST", headers) == headers
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "ODD"])
+@every("method", ["POST", "PUT", "PATCH", "DELETE", "ODD"])
 def test_what_may_change_something_must_say_where_it_comes_from(method):
     with pytest.raises(ForbiddenOrigin):
         with_session(method, HOST | {b"cookie": b"baton-8080=abc"})
@@ -43,7 +44,7 @@ def test_what_may_change_something_must_say_where_it_comes_from(method):
     with_session(method, HOST | {b"cookie": b"baton-8080=abc", b"sec-fetch-site": b"same-origin"})
 
 
-@pytest.mark.parametrize(
+@every(
     ("host", "secure", "name"),
     [
         ("127.0.0.1:8080", False, "baton-8080"),

@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
-
 from baton.kernel.http.serving.hot_routes import decode_object, encode, whole_characters
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "text"),
     [
         (rb'"a \ud83d b"', "a \ufffd b"),
@@ -23,7 +22,7 @@ def test_what_no_store_takes_becomes_the_sign_for_an_unknown_character(body, tex
     assert json.loads(whole_characters(body)) == text
 
 
-@pytest.mark.parametrize(
+@every(
     "body",
     [
         rb'{"n":1e999}',

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import every
+
 OPENAPI = json.loads((Path(__file__).parents[3] / "openapi/openapi.json").read_text())
 WITHOUT_A_DATE_IN_UTC = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]
 FIRST_AND_LAST = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"]
@@ -32,8 +34,8 @@ def test_the_lists_of_decisions_and_jobs_are_among_those_tried():
     assert {("/decisions", "since"), ("/jobs", "until"), ("/audit", "since")} <= set(PARAMETERS)
 
 
-@pytest.mark.parametrize("moment", WITHOUT_A_DATE_IN_UTC)
-@pytest.mark.parametrize(("path", "name"), PARAMETERS)
+@every("moment", WITHOUT_A_DATE_IN_UTC)
+@every(("path", "name"), PARAMETERS)
 def test_a_parameter_without_a_date_in_utc_is_named(http, path, name, moment):
     problem = http.get(path, params={name: moment})
     assert problem.status_code == 422, problem.text
@@ -49,8 +51,8 @@ def test_the_first_and_the_last_moment_of_the_calendar_are_understood(http, path
     assert answer.status_code in {200, 422}, answer.text  # 422: the period is empty, or too long
 
 
-@pytest.mark.parametrize("moment", WITHOUT_A_DATE_IN_UTC)
-@pytest.mark.parametrize(("method", "path", "body", "field"), BODIES)
+@every("moment", WITHOUT_A_DATE_IN_UTC)
+@every(("method", "path", "body", "field"), BODIES)
 def test_a_field_without_a_date_in_utc_is_named(http, method, path, body, field, moment):
     problem = http.request(method, path, json=body | {field: moment})
     assert problem.status_code == 422, problem.text

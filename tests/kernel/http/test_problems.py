@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.support.cases import every
+
 UNREADABLE = [
     (b"{", "line 1, column 2"),
     (b'{"a": "\n"}', "invalid control character at line 1, column 8"),
@@ -11,8 +13,8 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("body", "told"), UNREADABLE, ids=[row[1] for row in UNREADABLE])
-@pytest.mark.parametrize(("method", "path"), [("POST", "/pre-tool-use"), ("PUT", "/mode")])
+@every(("body", "told"), UNREADABLE, ids=[row[1] for row in UNREADABLE])
+@every(("method", "path"), [("POST", "/pre-tool-use"), ("PUT", "/mode")])
 def test_a_body_that_is_no_json_is_told_where(http, method, path, body, told):
     response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
     problem = response.json()
@@ -20,7 +22,7 @@ def test_a_body_that_is_no_json_is_told_where(http, method, path, body, told):
     assert told in problem["detail"]
 
 
-@pytest.mark.parametrize(("body", "kind"), [(b"[]", "an array"), (b"null", "null"), (b"1", "a number")])
+@every(("body", "kind"), [(b"[]", "an array"), (b"null", "null"), (b"1", "a number")])
 def test_a_body_that_is_no_object_is_told_what_it_is(http, body, kind):
     response = http.put("/mode", content=body, headers={"Content-Type": "application/json"})
     assert response.json()["detail"] == f"`body` must be an object, not {kind}"
@@ -34,7 +36,7 @@ ALLOWED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "allowed"), ALLOWED)
+@every(("path", "allowed"), ALLOWED)
 def test_a_method_that_is_not_allowed_is_told_all_that_are(http, path, allowed):
     response = http.request("PATCH", path)
     assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")

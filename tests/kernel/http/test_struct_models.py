@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from baton.kernel.http.fields import ApiModel, Shown, request_body
+from tests.support.cases import every
 
 
 class Wheel(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ WHEELS = [{"inches": 28, "secret": "abc"}]
 SHOWN_WHEEL = Annotated[Wheel, ApiModel(without=("secret",))]
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "name", "shown", "may_be_absent"),
     [
         (Shown[Bicycle], "BicycleModel", {"name": "red", "owner": "", "wheels": WHEELS}, {"gears"}),

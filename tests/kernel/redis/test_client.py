@@ -8,6 +8,7 @@ import pytest
 import uvloop
 
 from baton.kernel.redis.client import Redis, RedisRefused, RedisUnavailable, Script
+from tests.support.cases import every
 
 PATIENCE_S, STALL_S = 0.4, 0.5
 """The first is enough for a Redis that waits for a busy machine."""
@@ -219,7 +220,7 @@ async def test_what_is_no_answer_ends_the_connection(answer):
         await until(lambda: stub.redis.connections == 2)
 
 
-@pytest.mark.parametrize("answer", [b"READONLY a replica", b"MOVED 1 :7", b"ASK 1 :7", b"CLUSTERDOWN no master"])
+@every("answer", [b"READONLY a replica", b"MOVED 1 :7", b"ASK 1 :7", b"CLUSTERDOWN no master"])
 async def test_a_node_that_is_no_longer_the_master_of_batons_keys_is_left(answer):
     async with Stub(b"-%b\r\n" % answer) as stub:
         await stub.redis.start()

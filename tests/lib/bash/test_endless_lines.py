@@ -1,12 +1,11 @@
 """A far too long or deep line is refused as unreadable."""
 
-import pytest
-
 from baton.lib.bash.read import read
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         "$(" * 100_000, "(" * 30_000 + ")" * 30_000, "$(echo " * 400 + ")" * 400, "a" * 70_000, "ls; " * 20_000 + "rm -rf /",

@@ -11,6 +11,7 @@ from tree_sitter import Language, Parser
 
 from baton.lib.bash.misreadings import MAX_BYTES
 from tests.lib.bash.small import shell
+from tests.support.cases import every
 
 PARSER = Parser(Language(tree_sitter_bash.language()))
 
@@ -62,7 +63,7 @@ NOT_HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("line", NOT_HIDDEN)
+@every("line", NOT_HIDDEN)
 def test_a_mend_hides_nothing(line):
     read = shell(line)
     assert read.unparsed or ("rm", "x") in [program.argv[:2] for program in read.programs]
@@ -85,7 +86,7 @@ LACKING = [
 ]
 
 
-@pytest.mark.parametrize(("line", "programs"), MENDED + LACKING)
+@every(("line", "programs"), MENDED + LACKING)
 def test_what_the_parser_misreads_is_read(line, programs):
     read = shell(line)
     assert (read.unparsed, " / ".join(" ".join(one.argv) for one in read.programs if not one.meant)) == ("", programs)
@@ -99,7 +100,7 @@ READ_AND_WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(("line", "programs"), READ_AND_WRITTEN)
+@every(("line", "programs"), READ_AND_WRITTEN)
 def test_a_file_opened_to_read_and_write_takes_the_output_only_on_descriptor_1(line, programs):
     read = shell(line)
     assert " / ".join(" ".join(program.argv) for program in read.programs) == programs
@@ -129,7 +130,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("line", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
+@every(("line", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
 def test_what_cannot_be_read_safely_is_refused_with_the_reason(line, reason):
     read = shell(line)
     assert (read.unparsed, read.programs, read.categories) == (reason, (), ("unknown",))
@@ -254,7 +255,7 @@ def test_letters_beyond_the_scanners_table_do_not_kill_the_process():
     assert subprocess.run([sys.executable, "-c", script, *texts], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "programs"),
     [
         ("rm é\u00a0x ü.txt", [["rm", "é\u00a0x", "ü.txt"]]),

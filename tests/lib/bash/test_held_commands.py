@@ -1,9 +1,8 @@
 """Commands in options, variables and configuration keys, in small tables."""
 
-import pytest
-
 from baton.lib.bash.read import read
 from baton.lib.bash.tables import tables
+from tests.support.cases import every
 
 PROGRAMS = """
 ls|rm|less|vim|true: read-only
@@ -40,7 +39,7 @@ def programs(line):
     return [" ".join(program.argv) for program in found.programs]
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "held"),
     [
         ("tar --to-command='rm x' -x", "rm x"),
@@ -66,7 +65,7 @@ def test_a_held_command_is_listed(line, held):
     assert held in programs(line)
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         "PAGER='rm x' ls",
@@ -86,7 +85,7 @@ def test_so_many_held_commands_are_refused():
     assert read(built(), "git " + "-c core.pager=ls " * 101 + "log").unparsed.startswith("over 100 commands")
 
 
-@pytest.mark.parametrize(
+@every(
     ("held", "problem"),
     [
         ("variables: {X: {runs: ls}}", "needs `{text}`"),

@@ -9,6 +9,7 @@ import pytest
 
 from baton.lib.bash.heredocs import as_here_strings
 from tests.lib.bash.small import shell
+from tests.support.cases import every
 
 READ = [
     ("cat <<A && rm <<B\nx\nA\ny\nB", "cat / rm"),
@@ -42,13 +43,13 @@ NOT_HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize(("line", "programs"), READ)
+@every(("line", "programs"), READ)
 def test_lines_with_heredocs_that_the_parser_lacks_are_read(line, programs):
     read = shell(line)
     assert (read.unparsed, " / ".join(" ".join(one.argv) for one in read.programs if not one.meant)) == ("", programs)
 
 
-@pytest.mark.parametrize("line", NOT_HIDDEN)
+@every("line", NOT_HIDDEN)
 def test_a_heredoc_hides_nothing(line):
     read = shell(line)
     assert read.unparsed or ("rm", "x") in [program.argv[:2] for program in read.programs]

@@ -8,6 +8,7 @@ from baton.lib.bash import blocks
 from baton.lib.bash import read as reading
 from baton.lib.bash.read import read
 from tests.lines import corpus
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 WORDS = (
@@ -62,7 +63,7 @@ def test_the_parser_is_not_asked_for_a_plain_line(monkeypatch, line):
     assert asked == []
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         "", " ", "ls;", "ls &", "ls && ", "| ls", "ls || pwd", "ls |& cat", "ls;; pwd", "A=1 ls", "A=1", "export A=1", "unset A", "if true",

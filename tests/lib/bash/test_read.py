@@ -1,6 +1,5 @@
-import pytest
-
 from tests.lib.bash.small import shell
+from tests.support.cases import every
 
 PROGRAMS = [
     ("ls", "ls"),
@@ -68,7 +67,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "programs"), PROGRAMS)
+@every(("line", "programs"), PROGRAMS)
 def test_every_program_is_listed_outermost_first(line, programs):
     read = shell(line)
     assert read.unparsed == ""
@@ -89,7 +88,7 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "targets"), WRITES)
+@every(("line", "targets"), WRITES)
 def test_writes_are_targets_of_redirections_and_of_programs(line, targets):
     assert sorted(write.target for write in shell(line).writes) == sorted(targets)
 
@@ -120,7 +119,7 @@ BASES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "base"), BASES)
+@every(("line", "base"), BASES)
 def test_a_relative_target_has_the_folder_that_cd_left(line, base):
     assert next(write.base for write in shell(line).writes if write.target == "a") == base
 
@@ -143,7 +142,7 @@ DOUBTS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "bases"), DOUBTS)
+@every(("line", "bases"), DOUBTS)
 def test_a_folder_whose_cd_may_have_failed_is_one_of_several(line, bases):
     found = [write.base for write in shell(line).writes if write.target == "a"]
     assert sorted(found, key=str) == sorted(bases, key=str)
@@ -175,7 +174,7 @@ FEEDS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "feeds"), FEEDS)
+@every(("line", "feeds"), FEEDS)
 def test_a_sink_interprets_what_its_source_puts_out(line, feeds):
     read = shell(line)
     names = [program.name for program in read.programs]
@@ -208,12 +207,12 @@ CATEGORIES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "categories"), CATEGORIES)
+@every(("line", "categories"), CATEGORIES)
 def test_categories_are_the_union_over_what_runs(line, categories):
     assert set(shell(line).categories) == categories
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "bomb"),
     [
         (":(){ :|:& };:", True),

@@ -1,11 +1,9 @@
 """Programs are located again in the text of their line."""
 
-import pytest
-
 from baton.lib.bash.model import Program
 from baton.lib.bash.spans import MOST_COMPARISONS, WordPlaces
 from tests.lib.bash.small import shell
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 
 CASES = [
     ("sudo rm -rf build", ["sudo rm -rf build", "rm -rf build"]),
@@ -43,9 +41,7 @@ def test_equal_programs_are_found_one_after_the_other():
     assert [words.program(program), words.program(program), words.program(program)] == [(0, 4), (6, 10), None]
 
 
-@pytest.mark.parametrize(
-    "line", ["'", '"', "$(", "`", "\\", "a \\", "${", '"$(', "((((", "<", "2>", "#", "\n", "", "{}", "$(a", "'$("]
-)
+@every("line", ["'", '"', "$(", "`", "\\", "a \\", "${", '"$(', "((((", "<", "2>", "#", "\n", "", "{}", "$(a", "'$("])
 def test_a_broken_line_is_cut_all_the_same(line):
     words = WordPlaces(line)
     assert words.program(Program(argv=("rm",), name="rm")) is None

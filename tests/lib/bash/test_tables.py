@@ -1,9 +1,8 @@
-import pytest
-
 from baton.lib.bash.tables import tables
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "problem"),
     [
         ("ls: read-ony", "t:1: unknown category `read-ony`; did you mean `read-only`?"),

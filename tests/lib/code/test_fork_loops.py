@@ -4,6 +4,7 @@ import pytest
 
 from baton.lib.code import read
 from baton.lib.code.read import forks_without_end
+from tests.support.cases import every
 
 BOMBS = [
     "fork while 1 # last",
@@ -51,17 +52,17 @@ LOOKALIKES = [
 ]
 
 
-@pytest.mark.parametrize("text", BOMBS)
+@every("text", BOMBS)
 def test_a_loop_that_forks_without_end_is_found(text):
     assert forks_without_end("perl", text)
 
 
-@pytest.mark.parametrize("text", LOOKALIKES)
+@every("text", LOOKALIKES)
 def test_what_forks_once_waits_or_only_names_a_fork_passes(text):
     assert not forks_without_end("perl", text)
 
 
-@pytest.mark.parametrize(
+@every(
     ("language", "text", "bomb"),
     [
         ("javascript", "while (true) fork(f) // break", True),

@@ -1,12 +1,12 @@
 """Effects of code, by language: each row is a code text and all its findings."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.lib.code import evaluate, model
 from baton.lib.code.model import LANGUAGES
 from baton.lib.code.read import MAX_LENGTH, read
+from tests.support.cases import every
 
 ROWS = [
     # writes
@@ -128,7 +128,7 @@ def facts(code):
     return found + (["unread"] if code.unread else [])
 
 
-@pytest.mark.parametrize(("language", "text", "want"), ROWS)
+@every(("language", "text", "want"), ROWS)
 def test_a_text_does_what_its_row_says(language, text, want):
     assert facts(read(language, text)) == want
 
@@ -144,13 +144,13 @@ DEEP = [
 ]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("text", DEEP)
+@every("language", LANGUAGES)
+@every("text", DEEP)
 def test_what_is_too_deep_is_not_read_and_harms_nothing(language, text):
     assert read(language, text) is not None
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@every("language", LANGUAGES)
 def test_a_text_over_the_limit_is_not_read(language):
     assert read(language, " " * (MAX_LENGTH + 1)).unread
 

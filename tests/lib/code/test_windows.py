@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from baton.lib.code.languages.windows import cmd_as_shell, decoded, powershell_as_shell
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 
 
 def encoded(text):
@@ -70,9 +70,7 @@ def test_what_cannot_be_told_is_a_line_that_no_shell_reads():
     assert decoded("no base 64!") == "'"
 
 
-@pytest.mark.parametrize(
-    "text", ["(" * 30_000, "{" * 30_000, "$(" * 20_000, "'" * 30_001, "iex (" * 10_000, "[" * 9_999]
-)
+@every("text", ["(" * 30_000, "{" * 30_000, "$(" * 20_000, "'" * 30_001, "iex (" * 10_000, "[" * 9_999])
 def test_deep_and_broken_texts_are_read_to_an_end(text):
     assert isinstance(powershell_as_shell(text), str)
     assert isinstance(cmd_as_shell(text), str)

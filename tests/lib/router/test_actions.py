@@ -8,6 +8,7 @@ from baton.lib.router.features import DEFAULT
 from baton.lib.router.index import Index
 from baton.lib.router.prompts import Actions, asked
 from baton.lib.router.text import stems
+from tests.support.cases import every
 
 TEAM = [
     Agent(name="coder", description="Writes software in any language."),
@@ -21,7 +22,7 @@ TEAM = [
 ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "agent"),
     [
         ("Add a cache to the tests", "coder"),

@@ -3,6 +3,7 @@
 import pytest
 
 from baton.lib.router.agents import LARGEST, AgentFileError, read
+from tests.support.cases import every
 
 CLAUDE = """---
 name: reviewer
@@ -65,7 +66,7 @@ def test_a_name_that_is_missing_is_the_file_s():
     assert read("helper.yml", "description: x").name == "helper"
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "text", "wrong"),
     [
         ("a.md", "no front matter", "front matter"),
@@ -89,7 +90,7 @@ def test_examples_that_stand_in_lines_of_their_own_stay_in_the_description():
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("front", "description"),
     [
         ("description: >\n  one\n  two", "one two"),
@@ -109,7 +110,7 @@ def test_a_description_is_read_as_it_is_written(front, description):
     assert (agent.name, agent.description, agent.body) == ("a", description, "body")
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "triggers"),
     [
         ("deploy, release", ("deploy", "release")),
@@ -118,7 +119,7 @@ def test_a_description_is_read_as_it_is_written(front, description):
         ("\n  - deploy\n  - release", ("deploy", "release")),
     ],
 )
-@pytest.mark.parametrize("more", ["", "\nmodel: a: b"])
+@every("more", ["", "\nmodel: a: b"])
 def test_triggers_are_a_list_or_a_text_with_commas_also_where_the_rest_is_no_yaml(value, triggers, more):
     assert read("a.md", f"---\nname: a\ntriggers: {value}{more}\n---\nb").triggers == triggers
 

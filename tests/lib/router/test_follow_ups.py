@@ -1,11 +1,10 @@
 """Prompts without work of their own, and short ones with it."""
 
-import pytest
-
 from baton.lib.router.prompts import LONGEST, is_follow_up, skip_reason, workflow_kind
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "yes, do it",
@@ -30,7 +29,7 @@ def test_what_goes_on_or_is_mere_talk_is_a_follow_up(prompt):
     assert is_follow_up(prompt)
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "review PR 42",
@@ -48,7 +47,7 @@ def test_what_names_work_is_none(prompt):
     assert not is_follow_up(prompt)
 
 
-@pytest.mark.parametrize("prompt", ["automate this", "orchestrate it", "run all of them", "dispatch these please"])
+@every("prompt", ["automate this", "orchestrate it", "run all of them", "dispatch these please"])
 def test_a_workflow_is_no_follow_up(prompt):
     assert workflow_kind(prompt)
     assert skip_reason(prompt) == ""

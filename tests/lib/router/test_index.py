@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from baton.lib.router.agents import Agent
 from baton.lib.router.features import DEFAULT, NAMES, Extent, about, field_of, right, shares_of, vector_of
 from baton.lib.router.index import Index
+from tests.support.cases import every
 
 AGENTS = [
     Agent(name="kubernetes-operator", description="Runs clusters: pods, deployments, helm charts, ingress."),
@@ -35,8 +36,8 @@ def best(index, prompt):
     return index.names[index.score(prompt)[0].agent]
 
 
-@pytest.mark.parametrize(("prompt", "agent"), SURE)
-@pytest.mark.parametrize("with_table", [True, False])
+@every(("prompt", "agent"), SURE)
+@every("with_table", [True, False])
 def test_a_clear_prompt_finds_its_agent_with_and_without_the_table(table, prompt, agent, with_table):
     index = Index(AGENTS, table if with_table else None)
     found = index.score(prompt)[0]
@@ -113,7 +114,7 @@ def test_a_prompt_without_spaces_between_words_meets_their_words(table, prompt, 
     assert best(Index(agents, table), prompt) == agent
 
 
-@pytest.mark.parametrize("agents", [[], [Agent(name="only", description="Writes tests.")], [Agent(name="bare")]])
+@every("agents", [[], [Agent(name="only", description="Writes tests.")], [Agent(name="bare")]])
 def test_small_rosters_are_rosters(table, agents):
     assert len(Index(agents, table).score("write tests")) == len(agents)
 

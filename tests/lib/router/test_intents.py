@@ -1,11 +1,10 @@
 """Prompts with several requests, and prompts with several words for one."""
 
-import pytest
-
 from baton.lib.router.prompts import LONGEST, MOST, parts
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "found"),
     [
         ("review the diff, then write unit tests", ["review the diff", "write unit tests"]),
@@ -22,7 +21,7 @@ def test_each_request_is_a_part(prompt, found):
     assert parts(prompt) == found
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "review the diff",

@@ -1,13 +1,12 @@
 """Words of a complaint lead to the trade for it, and weigh less than a word of the trade itself."""
 
-import pytest
-
 from baton.lib.router.agents import Agent
 from baton.lib.router.index import Index, related
 from baton.lib.router.text import terms
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "trade"),
     [
         ("TypeError in checkout", "debugger"),

@@ -1,11 +1,10 @@
 """Prompts in seven languages become English words of the trade; English ones stay as they are."""
 
-import pytest
-
 from baton.lib.router.languages import LONGEST, in_english
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "words"),
     [
         ("Bitte pr\u00fcfe die Datenbankabfrage auf Fehler", ["review", "database", "query", "bug"]),
@@ -21,9 +20,7 @@ def test_words_of_the_trade_become_english(prompt, words):
     assert all(word in in_english(prompt) for word in words), in_english(prompt)
 
 
-@pytest.mark.parametrize(
-    "prompt", ["review the code, then die", "use the café fixture", "plan a test of the page", "", "x" * 5_000]
-)
+@every("prompt", ["review the code, then die", "use the café fixture", "plan a test of the page", "", "x" * 5_000])
 def test_english_stays_as_it_is(prompt):
     assert in_english(prompt) == prompt
 

@@ -3,11 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.lib.router.local_answers import DELEGATABLE, LONGEST_PROMPT, answer_text, classify, judge, savings
+from tests.support.cases import every
 
 LONG = "This function reads a number from a text and gives it back as it is. " * 3
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "intent", "delegatable"),
     [
         ("Write docs for a parser module", "document", True),
@@ -39,14 +40,14 @@ def test_what_a_prompt_wants_is_read_from_its_words(prompt, intent, delegatable)
     assert found.reason
 
 
-@pytest.mark.parametrize(("threshold", "delegatable"), [(0.0, True), (0.4, True), (0.8, True), (0.9, False)])
+@every(("threshold", "delegatable"), [(0.0, True), (0.4, True), (0.8, True), (0.9, False)])
 def test_the_threshold_is_the_callers(threshold, delegatable):
     found = classify("write unit tests for a parser", threshold)
     assert found.confidence == pytest.approx(0.846)
     assert found.delegatable == delegatable
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompts", "lacks"),
     [
         (
@@ -99,12 +100,12 @@ def test_any_text_is_classified_alike_each_time(text, threshold):
     assert not found.delegatable or (found.intent in DELEGATABLE and found.confidence >= threshold)
 
 
-@pytest.mark.parametrize("text", ["write the " * 100_000, "add " + "a " * 500_000, "implement" * 100_000])
+@every("text", ["write the " * 100_000, "add " + "a " * 500_000, "implement" * 100_000])
 def test_of_a_megabyte_the_beginning_is_read(text):
     assert classify(text, 0.4) == classify(text[:LONGEST_PROMPT], 0.4)
 
 
-@pytest.mark.parametrize(
+@every(
     ("intent", "answer", "passed", "reason"),
     [
         ("document", '"""' + "x" * 97, True, ""),
@@ -140,7 +141,7 @@ def test_an_answer_passes_by_length_beginning_and_markers(intent, answer, passed
     assert reason in found.reason
 
 
-@pytest.mark.parametrize(("tokens", "usd"), [(800, 0.0112), (600, 0.0084), (400, 0.0056), (0, 0.0)])
+@every(("tokens", "usd"), [(800, 0.0112), (600, 0.0084), (400, 0.0056), (0, 0.0)])
 def test_savings_are_the_difference_of_two_prices(tokens, usd):
     assert savings(tokens, (0.015, 0.001)) == pytest.approx(usd)
 

@@ -1,8 +1,7 @@
 """Agents named in a prompt, and words that only look like a name."""
 
-import pytest
-
 from baton.lib.router.mentions import NOBODY, Mentions
+from tests.support.cases import every
 
 NAMES = ("agent-debug", "code-reviewer", "test", "planner", "ultrapower:git-master", "Data Engineer", "agent-router")
 MENTIONS = Mentions(NAMES)
@@ -13,7 +12,7 @@ def named(prompt):
     return None if found is None else NAMES[found]
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "name"),
     [
         ("use agent-debug to find this", "agent-debug"),
@@ -53,7 +52,7 @@ def test_a_name_that_is_meant_is_found(prompt, name):
     assert named(prompt) == name
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "write a test",
@@ -98,7 +97,7 @@ def test_a_roster_without_agents_has_no_mentions():
     assert Mentions(()).mentioned("use agent-debug") == NOBODY
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "unwanted"),
     [
         ("the planner agent gave a bad answer, ignore it", {"planner"}),

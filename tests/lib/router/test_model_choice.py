@@ -1,11 +1,11 @@
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.lib.router.agents import Candidate
 from baton.lib.router.model_choice import messages, names, read, response_format, unsure
+from tests.support.cases import every
 
 
 def candidate(name, score=0.3, description=""):
@@ -15,7 +15,7 @@ def candidate(name, score=0.3, description=""):
 ALLOWED = ("test", "test-writer", "documenter")
 
 
-@pytest.mark.parametrize(
+@every(
     ("score", "asked"),
     [(0.0, False), (0.0999, False), (0.1, True), (0.3, True), (0.6, True), (0.601, False), (1, False)],
 )
@@ -27,7 +27,7 @@ def test_without_candidates_nobody_is_asked():
     assert not unsure([])
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "chosen"),
     [
         ('{"agent": "documenter"}', "documenter"),

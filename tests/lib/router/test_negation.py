@@ -1,10 +1,9 @@
 """An action excluded by a prompt is no reason to name an agent."""
 
-import pytest
-
 from baton.lib.router.agents import Agent
 from baton.lib.router.index import Index
 from baton.lib.router.text import wanted
+from tests.support.cases import every
 
 LEFT = {
     "please do NOT review the code, just format it": "just format it",
@@ -44,17 +43,17 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("prompt", "left"), LEFT.items())
+@every(("prompt", "left"), LEFT.items())
 def test_a_clause_that_says_what_not_to_do_is_left_out(prompt, left):
     assert wanted(prompt) == left
 
 
-@pytest.mark.parametrize("prompt", KEPT)
+@every("prompt", KEPT)
 def test_a_statement_and_a_double_negation_stay(prompt):
     assert wanted(prompt) == prompt
 
 
-@pytest.mark.parametrize("prompt", [one for one, left in LEFT.items() if "code" not in left])
+@every("prompt", [one for one, left in LEFT.items() if "code" not in left])
 def test_no_reviewer_is_named_by_a_prompt_that_wants_none(prompt):
     index = Index([Agent(name="reviewer", description="Reviews code.")], None)
     assert index.score("review my code")[0].probability > 0.3

@@ -1,11 +1,10 @@
 """The detector of automated work, by its expressions; and prompts without a person."""
 
-import pytest
-
 from baton.lib.router.prompts import LONGEST, skip_reason, workflow_kind
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "kind"),
     [
         ("start parallel execution of these", "parallel"),
@@ -38,7 +37,7 @@ def test_words_of_automated_work_are_found_in_any_case(prompt, kind):
     assert workflow_kind(prompt) == kind
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "run these in parallel",
@@ -62,7 +61,7 @@ def test_a_huge_prompt_is_looked_at_in_part():
     assert workflow_kind("workflow " + "x " * LONGEST) == "workflow"
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "/compact",
@@ -87,7 +86,7 @@ def test_commands_and_what_a_client_wrote_pass(prompt):
     assert skip_reason(prompt)
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "/etc/passwd is readable, why?",

@@ -1,11 +1,10 @@
 """Splitting a string into words."""
 
-import pytest
-
 from baton.lib.router.text import HEAD, TAIL, bounded, name_parts, plain, terms, words
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("JavaScript PayPal GraphQL iOS API Docs", ["javascript", "paypal", "graphql", "ios", "api", "docs"]),
@@ -23,7 +22,7 @@ def test_words(text, expected):
     assert words(text) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         ("k8s", "kubernetes"),
@@ -42,7 +41,7 @@ def test_words_without_meaning_are_no_terms():
     assert terms("write it in c") == ["write", "c"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "parts"),
     [("agent-code-reviewer", ("code", "reviewer")), ("omc:gitMaster", ("git", "master")), ("agent", ("agent",))],
 )

@@ -4,6 +4,7 @@ import pytest
 
 from baton.lib.router.agents import Agent, Triggers, problem
 from baton.lib.router.text import stems
+from tests.support.cases import every
 
 
 def telling(prompt, *triggers):
@@ -11,7 +12,7 @@ def telling(prompt, *triggers):
     return [round(float(x), 2) for x in found.score(prompt, stems(prompt))]
 
 
-@pytest.mark.parametrize(
+@every(
     ("trigger", "prompt", "expected"),
     [
         ("deploy", "we are deploying today", 0.2),

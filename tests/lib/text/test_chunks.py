@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from baton.lib.bash.tables.tables import build
 from baton.lib.text import masking
 from baton.lib.text.masking import StreamTail, mask_chunk
+from tests.support.cases import every
 from tests.support.fake_secrets import fakes
 
 TABLES = Path(__file__).parents[3] / "policies" / "shell"
@@ -42,7 +43,7 @@ def leaked(text, one):
     return one.secret in text or any(part in text for part in parts if len(part) == min(14, len(one.body)))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 21])
+@every("size", [1, 2, 3, 5, 8, 21])
 def test_no_fake_secret_survives_in_chunks_of_one_size(size):
     kept = []
     for one in FAKES:
@@ -53,10 +54,10 @@ def test_no_fake_secret_survives_in_chunks_of_one_size(size):
     assert kept == []
 
 
-@pytest.mark.parametrize(
+@every(
     "body", ["P" + "q7Xw" * 16, "Privat" + "q7Xw" * 16, "-" + "Q7XW" * 16, "abc-END" + "Q7XW" * 16, "q7Xw" * 15 + "P"]
 )
-@pytest.mark.parametrize("size", [1, 7, 64])
+@every("size", [1, 7, 64])
 def test_nothing_of_a_key_is_kept_while_its_end_is_awaited(body, size):
     text = f"-----BEGIN PRIVATE KEY-----\n{body}"
     sent, tail = streamed([text[at : at + size] for at in range(0, len(text), size)])
@@ -64,10 +65,8 @@ def test_nothing_of_a_key_is_kept_while_its_end_is_awaited(body, size):
     assert "Q7X" not in (sent + tail.text)
 
 
-@pytest.mark.parametrize(
-    "end", ["-----END PRIVATE KEY-----", "---- END SSH2 ENCRYPTED PRIVATE KEY ----", "Private-MAC: 0a9f"]
-)
-@pytest.mark.parametrize("size", [1, 2, 7])
+@every("end", ["-----END PRIVATE KEY-----", "---- END SSH2 ENCRYPTED PRIVATE KEY ----", "Private-MAC: 0a9f"])
+@every("size", [1, 2, 7])
 def test_what_follows_a_key_is_told_wherever_its_last_line_is_cut(end, size):
     text = f"-----BEGIN PRIVATE KEY-----\n{'q7Xw' * 16}\n{end}\nand more"
     sent, _ = streamed([text[at : at + size] for at in range(0, len(text), size)])

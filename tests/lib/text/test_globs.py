@@ -1,9 +1,8 @@
-import pytest
-
 from baton.lib.text.globs import any_of, any_path, fits_name
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("glob", "yes", "no"),
     [
         ("Edit", ["Edit"], ["edit", "Edit2", "MultiEdit"]),
@@ -25,7 +24,7 @@ def test_words(glob, yes, no):
     assert [text for text in no if match(text)] == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("glob", "yes", "no"),
     [
         ("*.py", ["a.py"], ["src/a.py", "a.pyc"]),
@@ -46,7 +45,7 @@ def test_text_that_is_no_unicode_is_matched_all_the_same():
     assert not any_of(["a*b*"])("\ud800")
 
 
-@pytest.mark.parametrize(
+@every(
     ("globs", "text", "holds"),
     [
         (["*baton*mode*off*", "*baton*hooks*install*"], "x baton hooks uninstall", True),
@@ -60,7 +59,7 @@ def test_what_globs_have_in_common_hides_nothing_that_one_of_them_matches(globs,
     assert any_of(globs)(text) is holds
 
 
-@pytest.mark.parametrize(
+@every(
     ("glob", "yes", "no"),
     [
         (".b*", [".baton", ".b"], ["b", ".a"]),
@@ -83,7 +82,7 @@ def test_a_name_fits_as_a_shell_matches_it(glob, yes, no):
     assert [name for name in no if fits_name(glob, name)] == []
 
 
-@pytest.mark.parametrize("glob", [".*a" * 20_000, "[" * 60_000, "@(" * 30_000, ".b*" + "x" * 60_000, "[[:" * 20_000])
+@every("glob", [".*a" * 20_000, "[" * 60_000, "@(" * 30_000, ".b*" + "x" * 60_000, "[[:" * 20_000])
 def test_a_long_glob_is_matched_and_fits_only_what_it_says(glob):
     assert not fits_name(glob, ".baton")
     assert fits_name(".b" + "*" * 60_000 + "n", ".baton")

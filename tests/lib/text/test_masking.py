@@ -8,6 +8,7 @@ from baton.lib.bash.tables.tables import build
 from baton.lib.text import masking
 from baton.lib.text.masking import mask, mask_and_cut, mask_and_cut_bytes, mask_json
 from baton.lib.text.secrets.prefixes import TOKENS
+from tests.support.cases import every
 from tests.support.fake_secrets import fakes, readable
 from tests.support.steps import steps
 
@@ -62,7 +63,7 @@ def test_masking_twice_changes_nothing_more(text):
     assert mask(once) == once
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "masked"),
     [
         ("export OPENAI_API_KEY=sk-" + "a1" * 12, "export OPENAI_API_KEY=[masked:sk-key]"),
@@ -89,7 +90,7 @@ def test_each_shape_is_marked_by_its_name(text, masked):
     assert mask(text) == masked
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "git commit -m 'fix token handling in the login page'",
@@ -110,7 +111,7 @@ def test_what_is_no_secret_stays_readable(text):
     assert mask(text) == text
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "masked"),
     [
         (
@@ -128,7 +129,7 @@ def test_a_recovery_phrase_is_masked_from_twelve_words_on(text, masked):
     assert mask(text) == masked
 
 
-@pytest.mark.parametrize("length", range(1_960, 2_010, 7))
+@every("length", range(1_960, 2_010, 7))
 def test_a_secret_at_the_cut_does_not_escape(length):
     secret = "sk-" + "a1b2" * 10
     cut = mask_and_cut("x" * length + " " + secret)

@@ -1,6 +1,5 @@
-import pytest
-
 from baton.lib.text.prompt_files import held_lines, is_prompt_file, shell_lines
+from tests.support.cases import every
 
 SKILL = """\
 Write `` !`touch 01` `` in
@@ -27,7 +26,7 @@ def test_the_lines_found_are_those_that_claude_code_ran():
     assert sorted(line[-2:] for line in found) == ["01", "02", "04", "05", "08", "10", "11", "12"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "text", "lines"),
     [
         (".opencode/command/x.md", "a!`ls` (!`pwd`) !{id}", ["ls", "pwd"]),
@@ -45,7 +44,7 @@ def test_each_client_s_syntax_is_read_in_its_own_files(path, text, lines):
     assert shell_lines([path], text) == lines
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "known"),
     [
         ("/home/dev/.claude/skills/x/SKILL.md", True),

@@ -1,10 +1,10 @@
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.lib.text.quoting import harmless, one_line, visible
+from tests.support.cases import every
 
 LONGEST = 2_000
 nasty = st.lists(
@@ -17,7 +17,7 @@ nasty = st.lists(
 ).map("\n".join) | st.text(max_size=300)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "shown"),
     [
         ("plain words", "plain words"),

@@ -1,8 +1,7 @@
 """A request is found in any spelling, and with bounded work."""
 
-import pytest
-
 from baton.lib.text.urls import urls
+from tests.support.cases import every
 
 FOUND = [
     ("http://127.0.0.1:8080/mode", ["127.0.0.1:8080/mode"]),
@@ -30,14 +29,12 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("text", "found"), FOUND, ids=[row[0] for row in FOUND])
+@every(("text", "found"), FOUND, ids=[row[0] for row in FOUND])
 def test_a_url_is_found_in_each_spelling(text, found):
     assert list(urls(text)) == found
 
 
-@pytest.mark.parametrize(
-    "text", ["http://h/" + "{a,b}" * 1_000, "http://h/[!-~]" * 900, "http://" * 9_000, "http://h/x " * 6_000]
-)
+@every("text", ["http://h/" + "{a,b}" * 1_000, "http://h/[!-~]" * 900, "http://" * 9_000, "http://h/x " * 6_000])
 def test_the_spellings_of_a_text_are_bounded(text):
     assert len(list(urls(text))) <= 64 * 64
 

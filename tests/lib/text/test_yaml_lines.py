@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from baton.lib.text.yaml_lines import ProblemError, YamlError, fit, parse
+from tests.support.cases import every
 
 
 class Condition(msgspec.Struct, forbid_unknown_fields=True):
@@ -26,7 +27,7 @@ def test_plain_words_are_text_and_keys_always():
     assert data == {"true": "on", "1": "2026-01-01", "yes": [True, None, 1, 1.5, "1"]}
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line", "says"),
     [
         ("a: &x 1", 1, "anchors"),
@@ -48,7 +49,7 @@ def test_what_we_do_not_accept_is_an_error_with_its_line(text, line, says):
     assert (raised.value.line, says in raised.value.text) == (line, True)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "problem"),
     [
         ("id: x\nmatch:\n  - tools: [a]\n  - tool: [b]", "f.yaml:4: unknown key `tool`; did you mean `tools`?"),

@@ -3,6 +3,7 @@
 import pytest
 
 from baton.local.hook.request import Answer, NoAnswerError, Url, _proxy
+from tests.support.cases import every
 
 URLS = [
     ("http://127.0.0.1:8080", ("http", "", "127.0.0.1", 8080, "")),
@@ -15,13 +16,13 @@ URLS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "parts"), URLS)
+@every(("text", "parts"), URLS)
 def test_a_url_is_read(text, parts):
     url = Url(text)
     assert (url.scheme, url.user, url.host, url.port, url.path) == parts
 
 
-@pytest.mark.parametrize("text", ["", "http://", "ftp://baton.example", "http:///hooks"])
+@every("text", ["", "http://", "ftp://baton.example", "http:///hooks"])
 def test_what_is_no_url_is_no_server(text):
     with pytest.raises(NoAnswerError, match="has no http or https url"):
         Url(text)
@@ -35,12 +36,12 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("raw", "body"), ANSWERS)
+@every(("raw", "body"), ANSWERS)
 def test_an_answer_is_read_whole(raw, body):
     assert Answer(raw).body == body
 
 
-@pytest.mark.parametrize(
+@every(
     "raw",
     [
         b"",
@@ -67,7 +68,7 @@ PROXIES = [
 ]
 
 
-@pytest.mark.parametrize(("url", "env", "host"), PROXIES)
+@every(("url", "env", "host"), PROXIES)
 def test_a_proxy_is_taken_as_curl_takes_it(url, env, host):
     proxy = _proxy(Url(url), env)
     assert (proxy.host if proxy else "") == host

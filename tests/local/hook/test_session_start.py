@@ -3,10 +3,9 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from baton.local.hook.clients import settings_file
 from baton.local.hook.session_start import digests
+from tests.support.cases import every
 
 HOOKS = Path(__file__).parents[3] / "hooks"
 FILES = {
@@ -19,8 +18,8 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("client", FILES)
-@pytest.mark.parametrize("there", [True, False])
+@every("client", FILES)
+@every("there", [True, False])
 def test_its_checksums_are_those_of_the_shim(client, there, tmp_path):
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     settings = Path(settings_file(client, env, str(tmp_path)))

@@ -4,14 +4,13 @@ import json
 from datetime import UTC, datetime
 
 import msgspec
-import pytest
 
 from baton.events.log import Emission, LogEntry
 from baton.modes.listing import ModeList
 from baton.operate.live import LIVE_TOPICS, LiveEvents
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import ModeSetting
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 
 ANN = Principal(team="web", user="ann", role="developer")
 BOB = Principal(team="data", user="bob", role="developer")
@@ -120,7 +119,7 @@ def test_an_event_is_heard_by_whom_the_lists_show_it():
     assert not wrong, listed(wrong)
 
 
-@pytest.mark.parametrize("topic", LIVE_TOPICS)
+@every("topic", LIVE_TOPICS)
 def test_only_what_is_followed_is_told(topic):
     one = entry("jobs", job_id="j", state="queued")
     assert (shown(one, ANN, [topic]) is not None) == (topic == "jobs")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.server import serving, until
 
 OPENAPI = json.loads((Path(__file__).parents[3] / "openapi/openapi.json").read_text())
@@ -174,7 +175,7 @@ NEED_A_PROVIDER = {"begin_account_sign_in", "sign_in_with_account"}
 """Operations whose body is accepted, and that are then refused: this server has no OpenID provider."""
 
 
-@pytest.mark.parametrize("operation", REQUESTS)
+@every("operation", REQUESTS)
 def test_each_request_body_has_an_example_beside_its_model(operation):
     assert examples(operation)
     documented = REQUESTS[operation][2]

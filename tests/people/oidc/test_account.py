@@ -4,6 +4,7 @@ import pytest
 
 from baton.kernel.base.settings import Settings
 from baton.people.oidc.attempt import GOOGLE, Account, NamesNobody
+from tests.support.cases import every
 
 ISSUER = "https://login.acme.example"
 MAIL = {"oidc_user_claim": "email"}
@@ -15,7 +16,7 @@ def named(claims, issuer=ISSUER, **settings):
     return Account(issuer, {"sub": "s"} | claims).user_name(own)
 
 
-@pytest.mark.parametrize(
+@every(
     ("claims", "settings", "name"),
     [
         ({"preferred_username": "ada"}, {}, "ada"),
@@ -32,7 +33,7 @@ def test_the_claim_names_the_user(claims, settings, name):
     assert named(claims, **settings) == name
 
 
-@pytest.mark.parametrize(
+@every(
     ("claims", "settings", "said"),
     [
         ({"email": "ada@acme.example"}, MAIL, "not verified"),

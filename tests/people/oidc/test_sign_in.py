@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.people.oidc.conftest import PAGE
+from tests.support.cases import every
 from tests.support.openid_provider import answer_of, key
 
 
@@ -52,7 +53,7 @@ def test_the_attempt_is_a_secret_of_its_browser_that_the_provider_is_not_told(co
     assert len({sent["state"], sent["nonce"], sent["code_challenge"]}) == 3
 
 
-@pytest.mark.parametrize(
+@every(
     ("claims", "user", "said"),
     [
         ({"preferred_username": "nobody-here"}, None, "there is no user `nobody-here`"),
@@ -118,7 +119,7 @@ def test_what_an_admin_changes_holds_at_once_for_those_who_are_signed_in(company
         assert browser.get("/me").status_code == 401
 
 
-@pytest.mark.parametrize("role", ["hook", "runner", "observer", "root"])
+@every("role", ["hook", "runner", "observer", "root"])
 def test_an_account_has_a_role_of_a_person(company, role):
     with company.admin() as admin:
         answer = admin.put("/users/dora", json={"role": role})
@@ -202,7 +203,7 @@ def test_an_old_or_bent_attempt_is_none(company):
     assert all(one["actor"] != "hal" for one in company.audit("browser-session.begin"))
 
 
-@pytest.mark.parametrize(
+@every(
     "path",
     [
         "https://evil.example/", "//evil.example/", "/\\evil.example", "/ui/../session", "/ui/%2e%2e/x", "/ui//evil.example",
@@ -218,8 +219,8 @@ def test_nobody_is_sent_anywhere_but_to_a_page_of_the_console(company, path):
         assert "set-cookie" not in answer.headers
 
 
-@pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
-@pytest.mark.parametrize("path", ["/session/provider", "/session/provider/attempts"])
+@every("headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
+@every("path", ["/session/provider", "/session/provider/attempts"])
 def test_another_site_s_page_begins_and_ends_nothing(company, path, headers):
     with company.browser() as browser:
         answer = browser.post(path, json={}, headers=headers)

@@ -15,6 +15,7 @@ from baton.records.columns.tables import width_us
 from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store
 from baton.rules.call.call import Principal
+from tests.support.cases import every
 from tests.support.records import record
 from tests.support.server import until
 
@@ -96,7 +97,7 @@ async def test_percentiles_are_those_of_a_hand_counted_store(database, with_sums
     assert (prompts.event, prompts.decisions) == ("UserPromptSubmit", 1)
 
 
-@pytest.mark.parametrize("us", [1, 42, 99, 100, 109, 999, 1_000, 54_321, 99_999, 250_000, 9_999_999])
+@every("us", [1, 42, 99, 100, 109, 999, 1_000, 54_321, 99_999, 250_000, 9_999_999])
 def test_a_percentile_is_within_five_percent(us):
     width = next(one for one in (1, 10, 100, 1_000, 10_000, 100_000) if us < 100 * one)
     least = us - us % width
@@ -163,7 +164,7 @@ def test_latencies_are_json_and_a_table(http, session):
     assert next(csv.DictReader(io.StringIO(table.text)))["event"] == "PreToolUse"
 
 
-@pytest.mark.parametrize("query", [{"by": "week"}, {"event": "Stop"}, {"since": "2020-01-01T00:00:00Z"}])
+@every("query", [{"by": "week"}, {"event": "Stop"}, {"since": "2020-01-01T00:00:00Z"}])
 def test_a_wrong_question_names_its_field(http, query):
     answer = http.get("/analytics/latency", params=query)
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, next(iter(query)))

@@ -5,9 +5,9 @@ from collections import Counter
 from uuid import UUID
 
 import numpy as np
-import pytest
 
 from baton.records.columns.piece import Piece, grouped
+from tests.support.cases import every
 
 
 def piece(**columns):
@@ -15,7 +15,7 @@ def piece(**columns):
     return Piece.of_rows(0, [str(UUID(int=number)) for number in range(count)], columns)
 
 
-@pytest.mark.parametrize("different", [3, 200, 300])  # only 300 by 300 pairs need more than sixteen bits
+@every("different", [3, 200, 300])  # only 300 by 300 pairs need more than sixteen bits
 def test_decisions_are_grouped_by_several_columns_however_many_values_these_have(different):
     choice = random.Random(different)  # noqa: S311 - no secret
     users = [*range(different), *choice.choices(range(different), k=5_000)]

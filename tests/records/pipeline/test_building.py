@@ -1,7 +1,5 @@
 """Records of events other than calls, and a call's command and model."""
 
-import pytest
-
 from baton.clients.event import HookEvent
 from baton.records.pipeline.recorder import RouteOutcome, event_record
 from baton.rules.call.call import Principal, ToolCall
@@ -9,6 +7,7 @@ from baton.rules.call.modes import Mode
 from baton.rules.call.verdict import Verdict
 from baton.shared.caller import Caller
 from baton.shared.decided import DecidedCall, Decision, ModeInForce, decision_record
+from tests.support.cases import every
 
 ANN = Caller(principal=Principal(user="ann", team="web"))
 PROMPT = HookEvent(client="codex", name="UserPromptSubmit", native_name="UserPromptSubmit", session_id="s", prompt="hi")
@@ -44,7 +43,7 @@ def recorded(tool, given, updated=None):
     return decision_record(DecidedCall(caller=ANN, call=call, decision=decision))
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "command", "kept"),
     [
         ("Bash", "ls -l", "ls -l"),
@@ -60,7 +59,7 @@ def test_of_a_command_all_is_kept_but_the_contents_of_files(tool, command, kept)
     assert kept is None or made == kept
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "updated", "model"),
     [
         ({}, {"model": "haiku"}, "haiku"),

@@ -1,10 +1,9 @@
 """Counts of decisions: their buckets, and the number of distinguished names."""
 
-import pytest
-
 from baton.records.pipeline.recorder import BUCKETS_MS, MOST_REFUSED, MOST_RULES, MOST_VERSIONS, Counters
 from baton.rules.call.verdict import RuleHit, Verdict
 from baton.shared.decided import Decision, ModeInForce
+from tests.support.cases import every
 
 
 def decided(rule="a/deny", *, hits=(), elapsed_us=0, enabled=True, degraded=()):
@@ -21,9 +20,7 @@ def test_each_decision_counts_once_by_rule_effect_and_mode():
     assert counters.matches == {("a/deny", "deny"): 3, ("b/deny", "deny"): 3}
 
 
-@pytest.mark.parametrize(
-    ("elapsed_us", "bucket"), [(0, 0), (250, 0), (251, 1), (100_000, 8), (250_001, len(BUCKETS_MS))]
-)
+@every(("elapsed_us", "bucket"), [(0, 0), (250, 0), (251, 1), (100_000, 8), (250_001, len(BUCKETS_MS))])
 def test_a_decision_s_time_goes_into_the_bucket_whose_bound_it_does_not_exceed(elapsed_us, bucket):
     counters = Counters()
     counters.decided(decided(elapsed_us=elapsed_us))

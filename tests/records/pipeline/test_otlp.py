@@ -17,6 +17,7 @@ from baton.records.pipeline.otlp import Otlp
 from baton.records.pipeline.telemetry import JOBS_KEY, EndedAttempt, JobTraces, Telemetry, TelemetryOrder
 from baton.rules.call.verdict import RuleHit
 from tests.delegate.jobs.test_api import tell
+from tests.support.cases import every
 from tests.support.http_calls import ok
 from tests.support.records import record, until
 from tests.support.server import serving
@@ -172,7 +173,7 @@ def test_a_collector_that_is_away_is_an_answer_and_not_an_error(receiver, monkey
     assert Otlp(TelemetryOrder(endpoint=url))([decision()]) is False
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "parts"),
     [(f"00-{TRACE}-{PARENT}-01", (int(TRACE, 16), int(PARENT, 16), True)),
      (f"00-{TRACE}-{PARENT}-00", (int(TRACE, 16), int(PARENT, 16), False)),

@@ -10,6 +10,7 @@ from baton.records.pipeline.recorder import _report_texts
 from baton.records.pipeline.store import Filters
 from baton.rules.call.outcome import OutcomeReport, Usage
 from tests.records.pipeline.test_store import FULL, NOON
+from tests.support.cases import every
 
 LATER = NOON + timedelta(seconds=2)
 
@@ -99,7 +100,7 @@ async def test_decisions_are_found_by_outcome(database):
     assert [one.outcome for one in records] == ["ran_anyway"]
 
 
-@pytest.mark.parametrize("before", [0, 170, 174, 178, 300])
+@every("before", [0, 170, 174, 178, 300])
 def test_a_secret_in_a_model_s_name_is_masked_before_it_is_cut(before):
     secret = "postgres://app:correcthorsebattery@db/x"
     sent = _report_texts.masked(_report_texts.bounded(report(usage=Usage("m " * (before // 2) + secret, 1, 0, 1))))

@@ -22,6 +22,7 @@ from baton.rules.call.verdict import RuleHit, Verdict
 from baton.shared import kept_texts
 from baton.shared.caller import Caller
 from baton.shared.decided import DecidedCall, Decision, ModeInForce, masked, packed_record
+from tests.support.cases import every
 from tests.support.records import record, stored, until
 
 pytestmark = pytest.mark.usefixtures("empty_valkey")
@@ -210,7 +211,7 @@ async def test_what_does_not_fit_is_counted_one_by_one(away, monkeypatch):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("at", [LONGEST_PROJECT - 8, LONGEST_PROJECT - 26, 0])
+@every("at", [LONGEST_PROJECT - 8, LONGEST_PROJECT - 26, 0])
 def test_a_secret_on_a_path_s_border_is_masked_though_the_path_was_cut_before(at):
     secret = "sk-" + "a1" * 12
     dirty = record(paths=("/" * at + secret + "/" + "z" * (2 * WINDOW),))

@@ -10,6 +10,7 @@ from baton.records.replay import rule_hits_store
 from baton.records.replay.service import Replay
 from baton.rules.call.call import Principal
 from tests.policies.test_layers_api import rule
+from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.server import serving, until
 from tests.support.shipped import shipped
@@ -130,7 +131,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("body", "field"), BAD, ids=[str(row[0]) for row in BAD])
+@every(("body", "field"), BAD, ids=[str(row[0]) for row in BAD])
 def test_what_cannot_be_replayed_is_refused_before_it_starts(http, body, field):
     response = http.post("/policies/replay", json=body)
     assert (response.status_code, response.json()["errors"][0]["field"]) == (422, field)

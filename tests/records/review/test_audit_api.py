@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.http_calls import ok, refused, strict
 
 
@@ -74,7 +75,7 @@ def test_no_route_changes_the_audit_log(http):
         assert http.request(method, "/audit").status_code == 405
 
 
-@pytest.mark.parametrize("path", ["/audit", "/modes", "/reports", "/exceptions", "/sessions", "/analytics/delegation"])
+@every("path", ["/audit", "/modes", "/reports", "/exceptions", "/sessions", "/analytics/delegation"])
 def test_a_foreign_cursor_and_a_huge_page_are_refused(http, path):
     refused(http.get(path, params={"cursor": "AAAA"}), 422, "validation", "`cursor`")
     refused(http.get(path, params={"limit": 201}), 422, "validation", "`limit`")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.server import until
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -85,7 +86,7 @@ def test_another_developer_s_decisions_are_not_there(made, server, session):
     assert made.get(f"/decisions/{first}").json()["id"] == first
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "field"),
     [({"limit": 0}, "limit"), ({"limit": "x"}, "limit"), ({"cursor": "%%"}, "cursor"), ({"effect": "maybe"}, "effect"),
      ({"since": "yesterday"}, "since")],
@@ -117,7 +118,7 @@ def test_an_export_shows_nobody_another_s_decisions(made, server, session):
     assert (answer.status_code, answer.text) == (200, "")
 
 
-@pytest.mark.parametrize("query", [{"format": "xlsx"}, {"effect": "gone"}, {"since": "yesterday"}])
+@every("query", [{"format": "xlsx"}, {"effect": "gone"}, {"since": "yesterday"}])
 def test_an_export_names_what_it_does_not_understand(http, query):
     answer = http.get("/decisions/export", params=query)
     assert answer.status_code == 422

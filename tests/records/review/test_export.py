@@ -3,13 +3,12 @@
 import csv
 import io
 
-import pytest
-
 from baton.kernel.http.paging import exported
 from baton.records.review.bodies import DecisionModel
 from baton.records.review.decisions_api import COLUMNS
 from baton.rules.call.verdict import RuleHit
 from tests.records.pipeline.test_store import record
+from tests.support.cases import every
 
 
 async def pages(*many):
@@ -17,7 +16,7 @@ async def pages(*many):
         yield [DecisionModel.build(one) for one in page]
 
 
-@pytest.mark.parametrize(
+@every(
     ("command", "cell"),
     [
         ("ls -la", "ls -la"),

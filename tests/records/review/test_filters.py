@@ -2,13 +2,11 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from baton.people.users import RowScope
 from baton.records.pipeline import search, store
 from baton.records.pipeline.store import Filters
 from baton.rules.call.verdict import RuleHit
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 from tests.support.records import record
 
 LONG = "x" * 300
@@ -86,6 +84,6 @@ async def test_sql_finds_the_same(database):
     assert not wrong, listed(wrong, "`find` finds other records")
 
 
-@pytest.mark.parametrize("text", ["ABC", "Ä", "İ"])
+@every("text", ["ABC", "Ä", "İ"])
 def test_lowering_keeps_what_is_not_ascii(text):
     assert len(search._lowered(text)) == len(text)

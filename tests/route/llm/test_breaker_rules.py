@@ -17,19 +17,18 @@ from baton.route.llm.breaker_rules import (
     totals,
     wilson_lower,
 )
+from tests.support.cases import every
 
 OURS = Limits()
 calls = st.lists(st.tuples(st.floats(0, 5), st.booleans(), st.booleans()), max_size=300)
 
 
-@pytest.mark.parametrize(
-    ("slow", "of", "opens"), [(1, 10, False), (2, 10, True), (6, 100, False), (9, 100, False), (10, 100, True)]
-)
+@every(("slow", "of", "opens"), [(1, 10, False), (2, 10, True), (6, 100, False), (9, 100, False), (10, 100, True)])
 def test_the_wilson_bound_waits_for_evidence(slow, of, opens):
     assert bool(cause_to_open([Bucket(0, of, slow, 0)], OURS)) == opens
 
 
-@pytest.mark.parametrize(("failed", "of", "opens"), [(5, 10, False), (9, 10, True), (10, 10, True), (55, 100, False)])
+@every(("failed", "of", "opens"), [(5, 10, False), (9, 10, True), (10, 10, True), (55, 100, False)])
 def test_calls_that_fail_fast_open_it_too(failed, of, opens):
     assert bool(cause_to_open([Bucket(0, of, 0, failed)], OURS)) == opens
 
@@ -104,7 +103,7 @@ def test_three_good_probes_of_three_close_it():
     assert (state.since, state.times) == (48.0, 1)
 
 
-@pytest.mark.parametrize("good_before", [0, 1, 2])
+@every("good_before", [0, 1, 2])
 def test_a_bad_probe_opens_it_for_longer(good_before):
     state = leased(opened(0, 0.0, "slow", OURS), 30.0)
     for _ in range(good_before):

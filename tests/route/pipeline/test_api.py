@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.server import serving, until
 
 ROSTER = [
@@ -65,13 +66,13 @@ def test_automated_work_is_told(http):
     assert found["workflow"] == {"detected": True, "type": "parallel"}
 
 
-@pytest.mark.parametrize("prompt", ["/compact", "<task-notification>x</task-notification>", "", "\n"])
+@every("prompt", ["/compact", "<task-notification>x</task-notification>", "", "\n"])
 def test_what_is_nobody_s_prompt_passes(http, prompt):
     found = route(http, prompt)
     assert (found["selected_agent"], found["candidates"], found["confidence"]) == ("", [], 0.0)
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "\x00\x01\x7f",
@@ -96,7 +97,7 @@ def test_half_a_character_is_read_too(http):
     assert http.post("/route", content=body).json()["candidates"][0]["name"] == "k8s"
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "status", "told"),
     [
         ({"session_id": "s"}, 422, "`prompt` is missing"),
@@ -207,7 +208,7 @@ def test_agents_that_cannot_be_read_are_named_and_routed_over_without(http):
     assert (decided["degraded"], decided["model"]["step"]) == (["agents"], "shipped-roster")
 
 
-@pytest.mark.parametrize("checksum", ["x", "1", "-1", "1-1-1", "1" * 20 + "-1"])
+@every("checksum", ["x", "1", "-1", "1-1-1", "1" * 20 + "-1"])
 def test_what_is_no_checksum_is_not_asked_for(http, checksum):
     body = {"hook_event_name": "SessionStart", "session_id": f"bad {checksum}", "source": "startup"}
     answer = http.post("/hooks/claude-code", json=body, headers={"Baton-Agents": checksum})

@@ -6,6 +6,7 @@ from baton.kernel.base.settings import Settings
 from baton.lib.router.agents import Candidate
 from baton.route.pipeline.stage import Choice
 from baton.route.prompt import Prompt
+from tests.support.cases import every
 from tests.support.routing import DEVELOPER
 
 PROMPT = Prompt(text="write a test for the parser", principal=DEVELOPER)
@@ -125,7 +126,7 @@ async def test_a_prompt_that_is_given_up_closes_the_call_and_is_not_counted(endp
     assert server.counters.model_calls == {}
 
 
-@pytest.mark.parametrize(
+@every(
     ("off", "on"),
     [
         ({}, True),

@@ -3,6 +3,7 @@
 import pytest
 
 from baton.lib.router.agents import Agent
+from tests.support.cases import every
 from tests.support.routing import FixedRoster, routed
 
 TEAM = {
@@ -56,19 +57,19 @@ def roster():
     return FixedRoster([Agent(name=name, description=text) for name, text in TEAM.items()])
 
 
-@pytest.mark.parametrize(("prompt", "agent"), FOR.items())
+@every(("prompt", "agent"), FOR.items())
 async def test_the_right_agent_of_a_prompt_with_other_names_is_found(roster, prompt, agent):
     route = await routed(roster, prompt)
     assert (route.selected_agent, route.candidates[0].name) == (agent, agent)
 
 
-@pytest.mark.parametrize("prompt", FOR_NOBODY)
+@every("prompt", FOR_NOBODY)
 async def test_a_name_alone_is_no_reason_for_advice(roster, prompt):
     route = await routed(roster, prompt)
     assert (route.selected_agent, route.additional_context) == ("", "")
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "two", "prompt", "alone"),
     [
         (

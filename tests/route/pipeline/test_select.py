@@ -5,6 +5,7 @@ import pytest
 from baton.lib.router.agents import Agent
 from baton.route.pipeline.select import NAMED
 from baton.route.pipeline.stage import Choice
+from tests.support.cases import every
 from tests.support.routing import AGENTS, SURE, FixedChooser, FixedRoster, routed
 
 UNSURE = "edit the headline of our newsletter"
@@ -47,7 +48,7 @@ async def test_a_node_goes_before_the_scorer_and_can_name_nobody_else(roster, ch
     assert (route.tier, route.selected_agent) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("choice", "expected"),
     [
         (Choice(agent="copy-editor", model="m"), ("model", "copy-editor")),

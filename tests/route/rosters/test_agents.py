@@ -18,6 +18,7 @@ from baton.route.rosters.agents import (
     policy_agents,
 )
 from baton.rules.agents.rosters import Roster, Row
+from tests.support.cases import every
 
 ONE, TWO = Agent(name="one", description="first"), Agent(name="two")
 NAMESAKE = Agent(name="one", description="second")
@@ -33,7 +34,7 @@ def test_the_first_of_two_namesakes_counts():
     assert given == [ONE]
 
 
-@pytest.mark.parametrize(
+@every(
     ("agents", "problem"),
     [
         ([{"name": "x" * (LONGEST_NAME + 1)}], f"`roster[0].name` has {LONGEST_NAME + 1} characters"),
@@ -75,7 +76,7 @@ def test_the_same_agents_have_the_same_digest_however_they_are_held():
     assert digest_of([ONE, TWO]) == digest_of((ONE, TWO)) != digest_of([TWO, ONE])
 
 
-@pytest.mark.parametrize(
+@every(
     ("agents", "why"),
     [
         ([Agent(name=str(n), body="word " * 3_900) for n in range(500)], "characters that are indexed"),

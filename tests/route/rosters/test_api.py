@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import every
 from tests.support.people import signed_in
 
 ONE = {"agents": [{"name": "alpha", "description": "Tends the greenhouse: tomatoes, watering, seedlings."}]}
@@ -120,7 +121,7 @@ def test_the_organisation_s_roster_holds_where_a_team_has_none_of_that_name(peop
     assert people["bo"].post("/route", json={"prompt": "water the tomatoes"}).json()["candidates"] == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "told"),
     [
         ({}, "exactly one"),

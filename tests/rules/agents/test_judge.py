@@ -1,10 +1,10 @@
 """Every refusal of a spawn, and a plan's content, on separate rosters."""
 
-import pytest
 from msgspec.structs import replace
 
 from baton.rules.agents.judge import Refusal, Spawn, judge
 from baton.rules.agents.rosters import Roster, Rosters, Row
+from tests.support.cases import every
 
 CREW = Roster(
     id="crew",
@@ -33,7 +33,7 @@ def decide(agent="hand", rosters=ROSTERS, **given):
     return judge(rosters, Spawn(agent_type=agent, prompt="Find it", **given), "agent_7")
 
 
-@pytest.mark.parametrize(
+@every(
     ("agent", "given", "code", "field", "part", "allowed"),
     [
         ("nobody", {}, "unknown_agent", "agent_type", "none of the rosters searched (`crew`, `plain`)", "hand"),
@@ -69,7 +69,7 @@ def test_what_is_refused_says_why_and_what_is_allowed(agent, given, code, field,
     assert refusal.given
 
 
-@pytest.mark.parametrize(
+@every(
     "spawner",
     ["Helper", "HELPER", " helper ", "helper\u200b", "\uff48elper", "crew:Helper", "CREW:helper", "help_er", "Help-Er"],
 )
@@ -80,19 +80,19 @@ def test_a_worker_stays_one_however_it_is_written(spawner):
     assert decide(rosters=rosters, spawning_agent="Lead").code == "missing_metadata"
 
 
-@pytest.mark.parametrize("spawner", ["hnd", "han", "handd", "hadn", "crew:hnd", "crw:hand", "Haand"])
+@every("spawner", ["hnd", "han", "handd", "hadn", "crew:hnd", "crw:hand", "Haand"])
 def test_a_misspelt_spawner_is_refused_with_the_name_that_was_meant(spawner):
     refusal = decide(spawning_agent=spawner)
     assert (refusal.code, refusal.fields) == ("unknown_agent", ("spawning_agent",))
     assert "did you mean `hand`?" in refusal.detail
 
 
-@pytest.mark.parametrize("spawner", ["", " ", "handler", "thunder", "other:hand", "_default", "expert"])
+@every("spawner", ["", " ", "handler", "thunder", "other:hand", "_default", "expert"])
 def test_a_spawner_with_a_name_of_its_own_is_not_taken_for_another(spawner):
     assert decide(spawning_agent=spawner).task_id == "agent_7"
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "code"),
     [
         ({"spawning_agent": "lead", "required_tools": ("Edit",)}, "missing_metadata"),
@@ -105,7 +105,7 @@ def test_checks_come_in_their_order(given, code):
     assert decide(**given).code == code
 
 
-@pytest.mark.parametrize(
+@every(
     ("agent", "given"),
     [
         ("hand", {}),
@@ -129,7 +129,7 @@ def test_a_spawner_in_no_roster_is_not_judged_and_that_is_said():
     assert decide(spawning_agent="lead", **SAID).notes == ()
 
 
-@pytest.mark.parametrize(
+@every(
     ("agent", "display", "cli", "tier", "colour"),
     [
         ("hand", "small", "", "CHEAP", "green"),

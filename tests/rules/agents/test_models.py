@@ -10,6 +10,7 @@ from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import PolicyProblems, layered, load
 from baton.shared import policy_folders
+from tests.support.cases import every
 
 TABLE = Roster(
     id="one",
@@ -33,7 +34,7 @@ def own(model):
     return OwnAgent(name="plain", model=model, source="project")
 
 
-@pytest.mark.parametrize(
+@every(
     ("asked", "file", "name", "more", "expected"),
     [
         ("haiku", own("opus"), "plain", {}, ("", "haiku", "call")),
@@ -57,8 +58,8 @@ def test_the_first_that_says_something_decides(asked, file, name, more, expected
     assert choice.reason
 
 
-@pytest.mark.parametrize("name", TABLE.agents)
-@pytest.mark.parametrize("file", [None, own("haiku"), own("inherit"), own("")])
+@every("name", TABLE.agents)
+@every("file", [None, own("haiku"), own("inherit"), own("")])
 def test_a_start_over_the_api_has_the_model_of_a_call(name, file):
     plan = judge(Rosters({"one": TABLE}, ["one"], {}), Spawn(agent_type=name, prompt="p"), "t", file)
     choice = choose("", file, found(name))
@@ -66,7 +67,7 @@ def test_a_start_over_the_api_has_the_model_of_a_call(name, file):
     assert choice.name in {"", family(plan.cli_model)}
 
 
-@pytest.mark.parametrize(
+@every(
     ("model", "expected"),
     [
         ("haiku", "haiku"),
@@ -85,7 +86,7 @@ def test_the_family_of_a_model_s_id(model, expected):
     assert family(model) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("session", "expected"),
     [
         (SessionModels(), True),
@@ -137,7 +138,7 @@ def call(agent, file=None, config=""):
     return (verdict.updated_input or {}).get("model", ""), verdict.model.step
 
 
-@pytest.mark.parametrize(
+@every(
     ("agent", "file", "config", "expected"),
     [
         ("code-reviewer", None, "", ("opus", "shipped-roster")),
@@ -156,7 +157,7 @@ def test_a_call_gets_the_model_that_was_chosen(agent, file, config, expected):
     assert call(agent, file, config) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("client", "given", "expected"),
     [
         ("claude-code", {}, "sonnet"),

@@ -1,8 +1,7 @@
 """Rosters: the row of a name, and the model for an agent call."""
 
-import pytest
-
 from baton.rules.agents.rosters import MODELS, Roster, Rosters, Row, agent_call
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 ROSTER = Roster(
@@ -29,7 +28,7 @@ def model(name, *, order=("one", "two"), aliases=None):
     return found.model if found else "unknown"
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "expected"),
     [
         ("explore", "haiku"),
@@ -54,7 +53,7 @@ def test_known_names(name, expected):
     assert model(name) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     ["", "other:explore", "Explore", "explore-highest", "nobody-high", "one:", ":explore", "only-two-high", "plan"],
 )
@@ -71,16 +70,14 @@ def test_a_teams_alias_comes_before_all_rosters():
     assert model("explore", aliases={"explore": "architect"}) == "opus"
 
 
-@pytest.mark.parametrize("name", ["ultrawork", "one:ultrawork", "one:plan"])
+@every("name", ["ultrawork", "one:ultrawork", "one:plan"])
 def test_skills_are_known_and_have_no_model(name):
     found = Rosters({"one": ROSTER}, ["one"], {}).resolve(name)
     assert found is not None
     assert (found.skill, found.model) == (True, None)
 
 
-@pytest.mark.parametrize(
-    "change", [{"subagent_type": None}, {"prompt": 3}, {"description": ["x"]}, {"subagent_type": {}}]
-)
+@every("change", [{"subagent_type": None}, {"prompt": 3}, {"description": ["x"]}, {"subagent_type": {}}])
 def test_anything_but_three_texts_is_no_agent_call(change):
     full = {"subagent_type": "explore", "prompt": "p", "description": "d"}
     assert agent_call(full, "x") is not None
@@ -100,7 +97,7 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize(("expected", "names"), TYPES.items())
+@every(("expected", "names"), TYPES.items())
 def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, names):
     rosters = shipped().rosters
     assert {name: rosters.resolve(name).model for name in names.split()} == dict.fromkeys(names.split(), expected)
@@ -110,7 +107,7 @@ def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, nam
         assert {name for name in roster.agents if alone.resolve(name).model not in MODELS} == wrappers
 
 
-@pytest.mark.parametrize(
+@every(
     ("agent", "spawner", "roster"),
     [
         ("explore", "", "ultrapower"),

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from baton.rules.agents.task_graph import (
     state_of,
     waves,
 )
+from tests.support.cases import every
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ def states(one):
     return {name: task.state for name, task in one.tasks.items()}
 
 
-@pytest.mark.parametrize(
+@every(
     ("tasks", "said"),
     [
         ({"a": "a"}, [("tasks.a.depends_on", "names `a` itself")]),
@@ -157,7 +157,7 @@ def test_a_wave_waits_for_the_whole_one_before_and_ready_only_for_its_own():
     assert states(ended(graph(tasks, barrier="ready"), "a", "completed", NOON))["c"] == "pending"
 
 
-@pytest.mark.parametrize(
+@every(
     ("ends", "state"),
     [({}, "pending"), ({"a": "completed"}, "running"), ({"a": "completed", "b": "completed"}, "completed"),
      ({"a": "completed", "b": "cancelled"}, "failed")],

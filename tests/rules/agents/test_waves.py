@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-import pytest
 
 from baton.rules.agents.task_graph import (
     Admission,
@@ -21,6 +20,7 @@ from baton.rules.agents.task_graph import (
     settled,
     totals,
 )
+from tests.support.cases import every
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 MS = timedelta(milliseconds=1)
@@ -50,7 +50,7 @@ def done(one, *names, at=NOON):
 STARTED = start(graph(), "a")
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "name", "at", "code", "part", "allowed"),
     [
         (graph(), "c", NOON, "wrong_wave", "waits for `a`, `b`; expected: `a`, `b` of wave 1", ("a", "b")),
@@ -72,7 +72,7 @@ def test_what_may_not_start_says_what_was_expected(one, name, at, code, part, al
     assert refusal.given["task"] == name
 
 
-@pytest.mark.parametrize("late", [timedelta(0), 1 * MS, 499 * MS, 500 * MS])
+@every("late", [timedelta(0), 1 * MS, 499 * MS, 500 * MS])
 def test_exactly_the_window_is_in_time(late):
     assert admit(STARTED, "b", NOON + late).breach is None
 
@@ -87,7 +87,7 @@ def test_the_next_wave_has_a_window_of_its_own():
     assert start(one, "c", later).windows == (NOON, later, None)
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "at", "kind"), [("c", NOON, "wrong_wave"), ("b", NOON + 501 * MS, "parallel_window"), ("b", NOON, None)]
 )
 def test_guidance_counts_what_strict_refuses(name, at, kind):
@@ -118,7 +118,7 @@ def test_a_closed_wave_is_opened_again_and_that_is_a_violation():
     assert start(opened.graph, "b", late).windows[0] == late
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "wave", "at", "part"),
     [
         (graph(), 0, NOON, "not been opened yet"),
@@ -163,7 +163,7 @@ def test_the_report_has_spread_left_overs_and_violations_by_wave():
     assert [msgspec.structs.asdict(wave)["state"] for wave in ended_ones] == ["ended", "waiting", "waiting"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "at", "left_out"),
     [
         (STARTED, NOON + 500 * MS, []),

@@ -1,9 +1,8 @@
 """The commands in a tool's input, as one shell line."""
 
-import pytest
-
 from baton.clients.tool_inputs import name_words
 from baton.rules.call.commands import command_of
+from tests.support.cases import every
 
 COMMANDS = [
     ("mcp__sh__run", {"command": "ls -la"}, "ls -la"),
@@ -67,7 +66,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "given", "line"), COMMANDS)
+@every(("tool", "given", "line"), COMMANDS)
 def test_commands(tool, given, line):
     found = command_of(tool, given)
     assert (set(found.split("\n")) if isinstance(line, set) else found) == line

@@ -1,8 +1,7 @@
 """The text written by a finished call, for each client's tools."""
 
-import pytest
-
 from baton.rules.call.edited_files import MOST_BYTES, MOST_FILES, EditedText, cut, edited_texts
+from tests.support.cases import every
 
 PATCH = """*** Begin Patch
 *** Add File: a.py
@@ -17,7 +16,7 @@ PATCH = """*** Begin Patch
 *** End Patch"""
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "given", "written"),
     [
         ("Write", {"file_path": "a.py", "content": "x"}, [EditedText("a.py", "x", whole=True)]),
@@ -53,7 +52,7 @@ def test_what_each_tool_wrote(tool, given, written):
     assert edited_texts(tool, given) == written
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "size"),
     [("x" * 32_768, 32_768), ("x" * 32_769, 32_768), ("é" * 16_384, 32_768), ("é" * 16_385, 32_768), ("x" + "é" * 16_384, 32_767)],
 )  # fmt: skip

@@ -1,6 +1,5 @@
-import pytest
-
 from baton.rules.call.edited_files import LOOKED_AT, MASK, without_content
+from tests.support.cases import every
 
 CONTENT = "first line\n$(second) `line`\n"
 TAKEN = [
@@ -16,13 +15,13 @@ TAKEN = [
 LEFT = ["bash <<EOF", "python3 - <<'EOF'", "git commit -m \"$(cat <<'EOF'", "cat <<EOF | bash > log", "cat <<< EOF > x"]
 
 
-@pytest.mark.parametrize("line", TAKEN)
+@every("line", TAKEN)
 def test_what_a_here_document_writes_is_taken_out(line):
     command = f"ls\n{line}\n{CONTENT}EOF\nmake"
     assert without_content(command) == f"ls\n{line}\n{MASK}\nEOF\nmake"
 
 
-@pytest.mark.parametrize("line", LEFT)
+@every("line", LEFT)
 def test_scripts_and_messages_stay(line):
     command = f"{line}\n{CONTENT}EOF\n"
     assert without_content(command) == command

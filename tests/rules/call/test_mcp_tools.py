@@ -3,6 +3,7 @@
 import pytest
 
 from baton.rules.call.call import has_more_texts, is_mcp_tool, named_paths
+from tests.support.cases import every
 
 PATHS = [
     ({"path": "/a/b", "content": "hello"}, ["/a/b"]),
@@ -18,7 +19,7 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "paths"), PATHS)
+@every(("given", "paths"), PATHS)
 def test_paths(given, paths):
     assert sorted(named_paths(given)) == sorted(paths)
 

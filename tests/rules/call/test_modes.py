@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from baton.rules.call.modes import ModeSetting, resolve
+from tests.support.cases import every
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LEVELS = ("off", "guidance", "strict")
@@ -20,8 +19,8 @@ def level(*chain):
     return (mode.level if mode.enabled else "off", mode.scope)
 
 
-@pytest.mark.parametrize("own", LEVELS)
-@pytest.mark.parametrize("locked", LEVELS)
+@every("own", LEVELS)
+@every("locked", LEVELS)
 def test_below_a_lock_only_what_is_stricter_counts(locked, own):
     wide = setting("organisation", locked, locked=True)
     stricter = LEVELS.index(own) > LEVELS.index(locked)

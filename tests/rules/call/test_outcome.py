@@ -1,14 +1,14 @@
 import msgspec
-import pytest
 
 from baton.rules.call.outcome import Usage, Watch, input_digest, judge, judged_digest, usage_of
+from tests.support.cases import every
 
 GIVEN = {"subagent_type": "Explore", "prompt": "p"}
 HAIKU = GIVEN | {"model": "haiku"}
 REWRITTEN = Watch(refused=False, original=input_digest(GIVEN), model="haiku")
 
 
-@pytest.mark.parametrize(
+@every(
     ("ended", "watch", "ran_with", "model", "outcome"),
     [
         ("ran", None, GIVEN, "", "ran"),
@@ -35,7 +35,7 @@ def test_what_ran_is_compared_with_what_was_decided(ended, watch, ran_with, mode
 LINE = {"command": "ls", "cwd": ""}
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "judged", "ran_with", "outcome"),
     [
         ("Bash", LINE, LINE, "ran"),
@@ -56,13 +56,13 @@ def test_an_input_that_something_else_changed_is_noticed(tool, judged, ran_with,
     assert judge("ran", watch, tool, ran_with, Usage()) == outcome
 
 
-@pytest.mark.parametrize("odd", [{"a": "\ud800"}, {"a": 10**400}, {"a": float("nan")}, {"a": object()}, {}])
+@every("odd", [{"a": "\ud800"}, {"a": 10**400}, {"a": float("nan")}, {"a": object()}, {}])
 def test_any_input_has_a_digest(odd):
     assert input_digest(odd) == input_digest(dict(odd))
     assert input_digest(odd) != input_digest({"other": 1})
 
 
-@pytest.mark.parametrize(
+@every(
     ("response", "usage"),
     [
         (None, Usage()),

@@ -1,12 +1,11 @@
 """A rule drafted from a call has a test of it: it passes for an allowed call, and requires a change otherwise."""
 
-import pytest
-
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.drafts import draft
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import Layer, try_layer
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 
@@ -43,9 +42,7 @@ LET_THROUGH = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "path", "test"), LET_THROUGH, ids=[str(row[1]) + row[0] for row in LET_THROUGH]
-)
+@every(("tool", "given", "path", "test"), LET_THROUGH, ids=[str(row[1]) + row[0] for row in LET_THROUGH])
 def test_a_call_that_was_let_through_makes_a_rule_that_stops_it(tool, given, path, test):
     found, trial = made(tool, given)
     assert (found.path, found.group, found.test, found.replaces) == (path, "match", test, "")

@@ -7,6 +7,7 @@ from baton.rules.call.verdict import RuleHit
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.explain import explain
 from baton.rules.policy.load import Layer, extend, layered, load
+from tests.support.cases import every
 
 CONFIG = "rosters: [team]\n"
 LOUD = "{tool: Edit, input: {loud: true}}"
@@ -18,7 +19,7 @@ def test_no_rule_is_no_opinion(build, facts):
     assert (verdict.effect, verdict.rule, verdict.hits, verdict.reason) == ("abstain", "", (), "")
 
 
-@pytest.mark.parametrize(
+@every(
     ("decisions", "winner"),
     [
         (["allow", "deny", "ask"], "deny"),
@@ -142,7 +143,7 @@ def test_what_a_rewrite_makes_of_a_call_is_decided_too(build, rule, facts, decis
     assert [program.name for program in verdict.shell.programs] == ["ls"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("match", "missing", "name"),
     [
         ("{history: {same_tool_within: 3}}", {"history": None}, "history"),
@@ -175,9 +176,7 @@ def test_an_input_is_unread_from_the_first_path_that_is_not_looked_at(build, rul
         assert evaluate(policies, facts("Edit", given)).effect == effect
 
 
-@pytest.mark.parametrize(
-    ("line", "effect"), [("git push a", "deny"), ("/usr/bin/git push", "deny"), ("git pull", "abstain")]
-)
+@every(("line", "effect"), [("git push a", "deny"), ("/usr/bin/git push", "deny"), ("git pull", "abstain")])
 def test_the_words_of_a_line_begin_with_the_program_by_its_name_or_by_its_path(build, rule, facts, line, effect):
     policies = build({"team/rule": rule(match="{shell: {args: [git push]}}", yes="git push")})
     assert evaluate(policies, facts("Bash", line)).effect == effect

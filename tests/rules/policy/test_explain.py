@@ -1,8 +1,7 @@
 """Reasons of each match and mismatch, in `baton explain` and in the dry run."""
 
-import pytest
-
 from baton.rules.policy.explain import explain
+from tests.support.cases import every
 
 
 def test_explain_agrees_and_says_why(shipped, facts):
@@ -27,7 +26,7 @@ REMOVE = "{shell: {program: rm, flags: [-r]}}"
 EDIT = "{tools: Edit}"
 
 
-@pytest.mark.parametrize(
+@every(
     ("match", "tool", "tool_input", "why"),
     [
         (PUSH, "Bash", "git push", "`shell`: no program has all of it; the nearest, `git push`, fails `flags`"),

@@ -13,6 +13,7 @@ from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.explain import explain
 from baton.rules.policy.load import PolicyProblems, Unlock, extend, load
 from baton.rules.policy.rules.files import TIERS, Layer, layered, texts
+from tests.support.cases import every
 
 RULE = """
 id: {id}
@@ -66,8 +67,8 @@ def hits(policies, tool):
     return {hit.id: hit.effect for hit in evaluate(policies, call(tool)).hits}
 
 
-@pytest.mark.parametrize("tier", ["team", "project", "user"])
-@pytest.mark.parametrize(
+@every("tier", ["team", "project", "user"])
+@every(
     ("files", "expected"),
     [
         ({"config.yaml": "rules: {org/one: off}"}, "config.yaml:1: the organisation locked `org/one`; it cannot be"),
@@ -112,7 +113,7 @@ def test_what_a_layer_below_the_organisation_may_not_do_is_named(tier, files, ex
     assert any(text.startswith(f"{tier}/web:") and expected in text for text in found), found
 
 
-@pytest.mark.parametrize(
+@every(
     ("files", "expected"),
     [
         ({"config.yaml": "rules: {org/one: on, org/two: on, org/quiet: on}"}, {"org/quiet": "deny"}),
@@ -298,7 +299,7 @@ def locked(*patterns, origin="folder"):
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("patterns", "covered"),
     [
         (["org/*"], {"org/one", "org/two", "org/quiet", "org/free", "org/other-way"}),
@@ -319,7 +320,7 @@ def test_a_lock_covers_the_rules_of_its_pattern(patterns, covered):
             assert below(files, base=base)
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "text"),
     [
         ("orgs/*", "the pattern `orgs/*` matches no rule; did you mean `org/*`?"),
@@ -347,8 +348,8 @@ def test_explain_names_the_lock_and_the_unlock():
     assert traces["org/free"] == ("org/*", "")
 
 
-@pytest.mark.parametrize("tool", ["Task", "Agent", "spawn_agent"])
-@pytest.mark.parametrize("other", ["Bash", "mcp__x__y", "Target"])
+@every("tool", ["Task", "Agent", "spawn_agent"])
+@every("other", ["Bash", "mcp__x__y", "Target"])
 def test_a_rewrite_reaches_tools_that_start_agents_and_those_that_were_opened(tool, other):
     text = rule("own/x", "rewrite", set={"prompt": "p"}).replace(
         "Target,", "Target, Task, Agent, spawn_agent, Bash, mcp__x__y,"
@@ -374,7 +375,7 @@ PACK = {
 }
 
 
-@pytest.mark.parametrize(
+@every(
     ("organisation", "team", "states"),
     [
         ("", "", "off off off"),
@@ -424,7 +425,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("tier", WAYS)
+@every("tier", WAYS)
 def test_a_refusal_names_who_can_lift_the_rule_of_a_layer_and_how(tier):
     policies = below({"web/own.yaml": rule("web/own")}, tier)
     assert evaluate(policies, call("web/own")).reason.endswith(WAYS[tier])

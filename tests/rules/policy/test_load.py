@@ -9,6 +9,7 @@ from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import Layer, PolicyProblems, extend, layered, load, try_layer
 from tests.rules.policy.conftest import CONFIG
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 
@@ -18,7 +19,7 @@ def problems(build, *args, **kwargs):
     return [f"{problem.file}:{problem.line}: {problem.text}" for problem in refused.value.problems]
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "expected"),
     [
         ({"extra": "whe: x"}, "team/rule.yaml:10: unknown key `whe`; did you mean `when`?"),
@@ -57,7 +58,7 @@ def test_each_mistake_in_a_rule_is_named(build, rule, change, expected):
     assert any(expected in text for text in found), found
 
 
-@pytest.mark.parametrize(
+@every(
     ("files", "expected"),
     [
         ({"config.yaml": "rosters: [teem]"}, "config.yaml:1: unknown roster `teem`; did you mean `team`?"),
@@ -189,7 +190,7 @@ def test_an_empty_set_is_a_set():
     assert load([]).rules == ()
 
 
-@pytest.mark.parametrize(
+@every(
     ("repeat", "problem"),
     [
         ("{text: 'src/{n}.py ', times: 30}", ""),

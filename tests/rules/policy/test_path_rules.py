@@ -9,6 +9,7 @@ from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import PolicyProblems, load
 from baton.rules.policy.rules.files import Layer
+from tests.support.cases import every
 from tests.support.shipped import shipped_layer
 
 CONFIG = 'places: {infra: [infra/**, "**/*.tf", "!infra/README.md"]}\n'
@@ -48,7 +49,7 @@ def matches(policies, tool, given, cwd="/repo"):
     return "team/infra" in [hit.id for hit in evaluate(policies, Facts(call=call)).hits]
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "given", "written"),
     [
         ("Edit", {"file_path": "/repo/infra/a"}, True),
@@ -109,7 +110,7 @@ def test_an_exception_must_cover_everything_that_is_written():
     assert matches(only, "Bash", {"command": "echo x > infra/a; echo x > b"})
 
 
-@pytest.mark.parametrize(
+@every(
     ("files", "expected"),
     [
         ({"config.yaml": "places: {work: [a/**]}"}, "config.yaml:1: the place `work` is built in; choose another name"),
@@ -152,7 +153,7 @@ def test_groups_of_several_layers_are_used_together():
     assert matches(both, "Edit", {"file_path": "db/a"})
 
 
-@pytest.mark.parametrize("path", ["$HOME/infra/a", "${PWD}/infra/a", "~/infra/a"])
+@every("path", ["$HOME/infra/a", "${PWD}/infra/a", "~/infra/a"])
 def test_a_path_with_a_variable_needs_no_line_to_be_judged(path):
     call = ToolCall(
         client="c", session_id="s", tool_name="Write", tool_input={"file_path": path}, cwd="/w", project_root="/w"

@@ -3,18 +3,17 @@
 import gc
 import weakref
 
-import pytest
-
 from baton.rules.call.call import ToolCall
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import load
 from baton.rules.policy.rules.files import Layer
+from tests.support.cases import every
 from tests.support.shipped import shipped_layer
 
 OTHER = "{tool: Edit, other_editor: s2}"
 
 
-@pytest.mark.parametrize(
+@every(
     ("rules", "needed"),
     [
         ({}, False),

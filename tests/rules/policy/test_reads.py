@@ -8,6 +8,7 @@ from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import Layer, PolicyProblems, load
+from tests.support.cases import every
 from tests.support.shipped import shipped_layer
 
 RULE = """
@@ -247,17 +248,17 @@ npm test
 """
 
 
-@pytest.mark.parametrize("line", READ.strip().splitlines())
+@every("line", READ.strip().splitlines())
 def test_content_is_read_by_a_shell_line(line):
     assert reads(line)
 
 
-@pytest.mark.parametrize("line", [*NOT_READ.strip().splitlines(), "cat > .env <<'E'\nA=1\nE"])
+@every("line", [*NOT_READ.strip().splitlines(), "cat > .env <<'E'\nA=1\nE"])
 def test_a_name_a_pattern_or_a_message_is_no_reading(line):
     assert not reads(line)
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "given", "is_read"),
     [
         ("Read", {"file_path": "/repo/.env"}, True),
@@ -292,7 +293,7 @@ def test_content_is_read_by_a_tool(tool, given, is_read):
     assert reads(given, tool) is is_read
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "given", "is_read"),
     [
         ("Bash", "cat vault/a", True),

@@ -2,13 +2,12 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from baton.rules.call.call import Principal
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.load import layered, load
 from baton.rules.policy.replay import Replayer, principal_of
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 POLICIES = load(layered({"config.yaml": "shell_tools: {Bash: command}\nagent_tools: [Task]\n"}))
@@ -37,7 +36,7 @@ def test_a_record_from_before_roles_were_kept_is_a_developers():
     assert principal_of(record(role="")).role == "developer"
 
 
-@pytest.mark.parametrize(
+@every(
     ("fields", "why"),
     [
         ({"tool": "Task"}, "the prompt of an agent is not recorded"),

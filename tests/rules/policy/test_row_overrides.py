@@ -1,12 +1,11 @@
-import pytest
-
 from baton.rules.policy.rules.files import overrides_of, with_override
+from tests.support.cases import every
 
 ROW = "overrides:\n  a/b:\n    model: opus\n"
 AROUND = "# ours\nrules:\n  x/y: off  # for now\n\n{}lists:\n  z: [q]\n"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "rest"),
     [
         ("", ""),

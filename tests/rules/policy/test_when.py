@@ -11,6 +11,7 @@ from baton.rules.call.verdict import RuleHit
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.explain import explain
 from baton.rules.policy.load import Layer, PolicyProblems, extend, layered, load
+from tests.support.cases import every
 from tests.support.shipped import shipped_files
 
 TABLES = {path: text for path, text in shipped_files().items() if path.startswith("shell/")}
@@ -38,7 +39,7 @@ YES = "{tool: Edit, input: {n: 1, text: a, items: [a, b]}}"
 INPUT = {"n": 1, "text": "a", "items": ["a", "b"]}
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         'call.tool == "Edit" && call.client == "test" && call.session_id != ""',
@@ -95,7 +96,7 @@ def test_one_line_may_be_judged_differently_for_two_people(build, rule, facts):
     assert [said("developer"), said("lead"), said("developer")] == ["deny", "abstain", "deny"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("call.tol == 1", "unknown name `call.tol`; did you mean `call.tool`? (line 1, column 5)"),
@@ -121,10 +122,8 @@ def test_an_expression_is_typed_when_it_is_loaded(build, rule, text, expected):
     assert expected in problem.text
 
 
-@pytest.mark.parametrize(
-    ("decision", "effect"), [("deny", "deny"), ("ask", "ask"), ("allow", "abstain"), ("rewrite", "abstain")]
-)
-@pytest.mark.parametrize(
+@every(("decision", "effect"), [("deny", "deny"), ("ask", "ask"), ("allow", "abstain"), ("rewrite", "abstain")])
+@every(
     ("text", "tool_input"),
     [
         ("call.input.n == 1", {}),

@@ -1,10 +1,9 @@
 """An expression's maximum cost is known before evaluation; a too expensive one is not evaluated."""
 
-import pytest
-
 from baton.rules.policy.load import layered, load
 from baton.rules.policy.matching.context import Context
 from baton.rules.policy.matching.when import BUDGET, When
+from tests.support.cases import every
 
 BASE = load(layered({"config.yaml": "shell_tools: {}"}))
 A, B = "a" * 30_000, "ab" * 30_000
@@ -32,7 +31,7 @@ def asked(facts, tool_input, *texts):
     return context.errors, context.spent
 
 
-@pytest.mark.parametrize(("text", "tool_input"), TOO_MUCH.values(), ids=TOO_MUCH)
+@every(("text", "tool_input"), TOO_MUCH.values(), ids=TOO_MUCH)
 def test_what_may_cost_more_than_the_budget_is_not_asked(facts, text, tool_input):
     assert asked(facts, tool_input, text) == ({"when:0"}, 0)
     assert asked(facts, {"text": "ab", "part": "b", "items": ["git push"]}, text)[0] == set()
@@ -45,7 +44,7 @@ USUAL = {
 }
 
 
-@pytest.mark.parametrize(("text", "pages"), USUAL.values(), ids=USUAL)
+@every(("text", "pages"), USUAL.values(), ids=USUAL)
 def test_what_people_write_costs_a_fraction(facts, text, pages):
     errors, spent = asked(facts, {"text": "x" * 1_000 * pages, "items": ["word"] * min(pages, 60)}, text)
     assert errors == set()

@@ -1,11 +1,10 @@
 """The range of a program's, or a tool's, write."""
 
-import pytest
-
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.matching.context import landings, reach_of
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 REACHES = [
@@ -45,7 +44,7 @@ def only(line, target):
     return (shell.programs[write.by] if write.by >= 0 else None), write
 
 
-@pytest.mark.parametrize(("line", "target", "reach"), REACHES)
+@every(("line", "target", "reach"), REACHES)
 def test_a_program_reaches_as_far_as_what_it_does(line, target, reach):
     assert reach_of(*only(line, target)) == reach
 
@@ -72,13 +71,13 @@ LANDINGS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "target", "found"), LANDINGS)
+@every(("line", "target", "found"), LANDINGS)
 def test_what_is_copied_lands_by_its_name(line, target, found):
     program, write = only(line, target)
     assert list(landings(write, program)) == found
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "path", "effect"),
     [
         ("mcp__fs__delete", "/home/ann/.config", "deny"),

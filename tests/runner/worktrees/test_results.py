@@ -10,6 +10,7 @@ from baton.runner.worktrees.result_actions import RequestedAction, perform
 from baton.runner.worktrees.results import ApplyRefused, NoResult, Results, leads_out
 from baton.runner.worktrees.worktrees import NoWorktree, Worktrees
 from tests.runner.conftest import git
+from tests.support.cases import every
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ async def test_a_link_of_the_working_tree_is_not_followed(worked, repository, tm
     assert not list((tmp_path / "outside").iterdir())
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "target", "out"),
     [
         ("l", "a.txt", False),

@@ -7,6 +7,7 @@ import pytest
 
 from baton.sessions.timeline.export import shown
 from tests.delegate.jobs.test_api import delegate
+from tests.support.cases import every
 from tests.support.server import until
 
 EVIL = "<script>alert(1)</script>\u202egnp.x\x1b[31m & \"quotes\" 'single' <img src=x onerror=alert(1)>"
@@ -88,7 +89,7 @@ def test_nobody_sees_another_developer_s_timeline(lived, server):
             assert mallory.get(asked).status_code == 404
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [("a<b>&'\"", "a&lt;b&gt;&amp;&#x27;&quot;"), ("a\nb\tc", "a\nb\tc"), ("\x00\u2066\ufeff", "\\u0000\\u2066\\ufeff"),
      ("ünï", "ünï")],

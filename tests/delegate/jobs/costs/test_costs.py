@@ -7,6 +7,7 @@ import pytest
 from baton.delegate.core.retention import purge_jobs
 from baton.delegate.jobs.costs import parse_prices
 from baton.operate.user_data.service import rows
+from tests.support.cases import every
 from tests.support.delegating import ADA, ADMIN, BOB, JobUsage, Runner
 
 MAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -69,9 +70,7 @@ async def test_tokens_from_the_cache_have_their_own_price(world, prices, usd):
     assert one.expensive_usd == pytest.approx(0.4 * 5 + 0.6 * 0.5 + 25)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "CHEAP=1/5", "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=x/25", "CHEAP=1/5 CHEAP=1/5 MEDIUM=1/1"]
-)
+@every("text", ["", "CHEAP=1/5", "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=x/25", "CHEAP=1/5 CHEAP=1/5 MEDIUM=1/1"])
 def test_prices_that_leave_a_tier_out_are_refused(text):
     with pytest.raises(ValueError, match="is not a price for each tier"):
         parse_prices(text)

@@ -1,8 +1,7 @@
 """A web page visited by a developer can neither post to loopback nor rebind a name to it."""
 
-import pytest
-
 from baton.kernel.http.serving.hot_routes import Guard
+from tests.support.cases import every
 
 FOREIGN = [
     ({"Host": "evil.example"}, "forbidden_host"),
@@ -15,8 +14,8 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize(("headers", "code"), FOREIGN, ids=[str(row[0]) for row in FOREIGN])
-@pytest.mark.parametrize("path", ["/mode", "/pre-tool-use", "/hooks/claude-code", "/session-start"])
+@every(("headers", "code"), FOREIGN, ids=[str(row[0]) for row in FOREIGN])
+@every("path", ["/mode", "/pre-tool-use", "/hooks/claude-code", "/session-start"])
 def test_pages_of_other_sites_cannot_post_here(http, headers, code, path):
     body = {"scope": "organisation", "enabled": False}
     response = http.request("PUT" if path == "/mode" else "POST", path, json=body, headers=headers)
@@ -29,7 +28,7 @@ def test_a_page_of_the_server_itself_may(http, server):
     assert http.put("/mode", json=body, headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize(
+@every(
     "host",
     [
         "localhost/.evil", "localhost/", "localhost#x", "localhost?x", "evil@localhost", "localhost\\evil", "localhost,evil",
@@ -43,8 +42,6 @@ def test_a_host_is_compared_whole(host):
     assert refusal.code == "forbidden_host"
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST:8080", "127.0.0.1:", "[::1]", "[::1]:80", "Baton.Example:443"]
-)
+@every("host", ["localhost", "LOCALHOST:8080", "127.0.0.1:", "[::1]", "[::1]:80", "Baton.Example:443"])
 def test_a_listed_host_is_served_on_any_port(host):
     assert Guard(["baton.example"]).refusal({b"host": host.encode()}) is None

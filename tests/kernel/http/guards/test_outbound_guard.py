@@ -5,9 +5,10 @@ import ipaddress
 import pytest
 
 from baton.kernel.http.guards.outbound_guard import OutboundRefused, checked_url, destination, is_public
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("address", "public"),
     [
         ("8.8.8.8", True),
@@ -34,7 +35,7 @@ def test_internal_addresses_are_known_in_every_form(address, public):
     assert is_public(ipaddress.ip_address(address)) == public
 
 
-@pytest.mark.parametrize(
+@every(
     "url",
     [
         "http://127.0.0.1/x", "http://localhost/", "http://2130706433/", "http://0x7f.1/", "http://[::1]:80/",
@@ -46,9 +47,7 @@ async def test_an_url_that_leads_inside_is_refused(url):
         await destination(url)
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://8.8.8.8/", "8.8.8.8", "http://", "http://u:p@8.8.8.8/", "http://8.8.8.8:99999/"]
-)
+@every("url", ["ftp://8.8.8.8/", "8.8.8.8", "http://", "http://u:p@8.8.8.8/", "http://8.8.8.8:99999/"])
 def test_what_is_no_plain_http_url_is_refused(url):
     with pytest.raises(OutboundRefused):
         checked_url(url)

@@ -6,6 +6,7 @@ from starlette.testclient import TestClient
 
 from baton.kernel.http.serving.hot_routes import RouteIndex
 from baton.main import ROUTERS
+from tests.support.cases import every
 
 
 def app_of(*routers):
@@ -23,7 +24,7 @@ def router_of(*paths, method="GET"):
     return router
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "path", "status", "answered_by"),
     [
         ("GET", "/jobs", 200, "/jobs"),

@@ -12,6 +12,7 @@ from baton.records.review.decision_counts import store as decision_counts_store
 from baton.records.review.decision_counts.service import DecisionCounts
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
+from tests.support.cases import every
 from tests.support.records import record
 
 ADMIN = Principal(user="root", role="admin")
@@ -76,7 +77,7 @@ async def test_a_period_is_bounded(no_database, by, days):
         await DecisionCounts(no_database).count(ADMIN, wanted, by, "effect")
 
 
-@pytest.mark.parametrize(
+@every(
     "query", [{"by": "week"}, {"group": "team"}, {"since": "now"}, {"by": "minute", "since": "2020-01-01T00:00:00Z"}]
 )
 def test_a_wrong_question_names_its_field(http, query):

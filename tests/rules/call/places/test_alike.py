@@ -2,12 +2,12 @@
 
 from functools import cache
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.rules.call.places.path_groups import ALIKE
 from baton.rules.call.places.places import Locator
+from tests.support.cases import every
 from tests.support.shipped import shipped
 
 INSTALLED = "baton_home\t/opt/tools/state\nhook_settings\t/home/ann/work/.venv/lib/baton"
@@ -59,7 +59,7 @@ def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, 
         assert found == one.possible_groups(instead, base, *rest, mentioned)
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "instead"),
     [
         ("qz1", ALIKE),
@@ -77,7 +77,7 @@ def test_only_names_that_are_nowhere_listed_are_replaced(path, instead):
     assert locator().alike_names("", "/home/ann/work", "").alike(path, "") == instead
 
 
-@pytest.mark.parametrize("glob", ["infra/?", "infra/[ab]", "x**y"])
+@every("glob", ["infra/?", "infra/[ab]", "x**y"])
 def test_globs_that_fit_any_name_leave_all_paths_as_they_are(glob):
     names = Locator([], [], [], {"infra": [glob]}).alike_names("", "/w", "")
     assert names.alike("pages/one", "") == "pages/one"

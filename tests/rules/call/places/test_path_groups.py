@@ -3,12 +3,12 @@
 import posixpath
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.rules.call.places.path_groups import meets, wrong_glob
 from baton.rules.call.places.places import Locator
+from tests.support.cases import every
 
 GLOBS = {
     "infra": ["infra/**", "!infra/README.md", "!infra/docs/**"],
@@ -25,7 +25,7 @@ def groups(path, *, reach="file", base="", cwd="/home/ann/shop", root="/home/ann
     return set(LOCATOR.places(path, base, cwd, root, reach)) - GROUNDS
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "reach", "expected"),
     [
         ("infra/a", "file", {"infra"}),
@@ -82,7 +82,7 @@ def test_relative_globs_start_at_the_session_s_folder_where_the_project_is_not_k
     assert groups("a", cwd="/repo/infra", root="/repo") == {"infra"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "base", "mentioned", "expected"),
     [
         ("$f", "", "read f <<< infra/a", {"infra"}),
@@ -97,14 +97,12 @@ def test_a_path_of_unknown_beginning_counts_where_the_line_names_the_group(path,
     assert LOCATOR.possible_groups(path, base, "/repo", "/repo", "file", mentioned) == expected
 
 
-@pytest.mark.parametrize("glob", ["", "/", ".", "!/", "../x", "a/../b", "$HOME/x", "a\\b", "[a", "x" * 201])
+@every("glob", ["", "/", ".", "!/", "../x", "a/../b", "$HOME/x", "a\\b", "[a", "x" * 201])
 def test_a_glob_that_cannot_be_used_is_named(glob):
     assert wrong_glob(glob)
 
 
-@pytest.mark.parametrize(
-    "glob", ["infra/**", "**/*.tf", "/srv/**", "~/.ssh/id_*", "!infra/README.md", "[ab]c", "a b/c"]
-)
+@every("glob", ["infra/**", "**/*.tf", "/srv/**", "~/.ssh/id_*", "!infra/README.md", "[ab]c", "a b/c"])
 def test_other_globs_can_be_used(glob):
     assert wrong_glob(glob) == ""
 

@@ -1,8 +1,7 @@
 """The places of paths, from their texts alone."""
 
-import pytest
-
 from baton.rules.call.places.places import Locator
+from tests.support.cases import every
 
 LOCATOR = Locator(
     ["**/.baton", "**/.baton/**", "$BATON_HOME", "$BATON_HOME/**"], ["**/.claude/settings.json", "**/.config/baton/**"]
@@ -14,7 +13,7 @@ def places(target, base="", cwd=HERE["cwd"], root=HERE["root"], reach="file"):
     return LOCATOR.places(target, base, cwd, root, reach)
 
 
-@pytest.mark.parametrize(
+@every(
     "target",
     [
         "a.py",
@@ -40,14 +39,14 @@ def test_inside_the_project_or_not_to_be_told_is_work(target):
     assert "work" in places(target)
 
 
-@pytest.mark.parametrize(
+@every(
     "target", ["/tmp/a", "/private/tmp/a", "/var/tmp/x/y", "/dev/shm/a", "$TMPDIR/a", "${TMPDIR:-/tmp}/a", "/tmp/a-$x"]
 )
 def test_temporary_folders_elsewhere_are_scratch(target):
     assert places(target) == {"scratch"}
 
 
-@pytest.mark.parametrize("target", ["/home/ann/other/a", "../../a", "~/a", "/etc/hosts", "/home/ann/project/a", "/"])
+@every("target", ["/home/ann/other/a", "../../a", "~/a", "/etc/hosts", "/home/ann/project/a", "/"])
 def test_other_places_are_outside(target):
     assert "outside" in places(target)
     assert "work" not in places(target)
@@ -78,12 +77,12 @@ def test_removing_what_holds_the_work_is_work():
     assert "work" not in places("/home/ann/other", reach="tree")
 
 
-@pytest.mark.parametrize("target", ["/", "//", "/.", "/*", "/.*", "/tmp/..", "/{*,.*}", "/../..", "/etc", "/usr/*"])
+@every("target", ["/", "//", "/.", "/*", "/.*", "/tmp/..", "/{*,.*}", "/../..", "/etc", "/usr/*"])
 def test_root_itself(target):
     assert "root" in places(target)
 
 
-@pytest.mark.parametrize(
+@every(
     "target",
     [
         "~",
@@ -105,9 +104,7 @@ def test_a_home_itself(target):
     assert "home" in places(target)
 
 
-@pytest.mark.parametrize(
-    "target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc/hosts", "/usr/local", "/opt/x", "a/", "$HOMEWORK"]
-)
+@every("target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc/hosts", "/usr/local", "/opt/x", "a/", "$HOMEWORK"])
 def test_neither_root_nor_home(target):
     assert not {"root", "home"} & places(target)
 
@@ -118,21 +115,17 @@ def test_the_session_may_stand_in_a_home_or_at_the_root():
     assert "root" in places("*", base="/")
 
 
-@pytest.mark.parametrize("target", ["/dev/sda", "/dev/nvme0n1p2", "/dev/disk2", "/dev/mapper/x", "/dev/loop0"])
+@every("target", ["/dev/sda", "/dev/nvme0n1p2", "/dev/disk2", "/dev/mapper/x", "/dev/loop0"])
 def test_devices(target):
     assert places(target) == {"device"}
 
 
-@pytest.mark.parametrize(
-    "target", ["/dev/null", "/dev/stderr", "/dev/fd/3", "/dev/tty", "/dev/ttyUSB0", "/dev/tcp/h/80"]
-)
+@every("target", ["/dev/null", "/dev/stderr", "/dev/fd/3", "/dev/tty", "/dev/ttyUSB0", "/dev/tcp/h/80"])
 def test_harmless_devices_are_nowhere(target):
     assert places(target) == set()
 
 
-@pytest.mark.parametrize(
-    "target", [".baton", "../.baton/x.db", "/srv/x/.baton/policies/a.yaml", "$BATON_HOME", "$BATON_HOME/x"]
-)
+@every("target", [".baton", "../.baton/x.db", "/srv/x/.baton/policies/a.yaml", "$BATON_HOME", "$BATON_HOME/x"])
 def test_batons_own_folder(target):
     assert "baton_home" in places(target)
 

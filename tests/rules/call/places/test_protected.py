@@ -1,8 +1,7 @@
 """Whether a path reaches a protected one."""
 
-import pytest
-
 from baton.rules.call.places.places import Locator, installed_paths
+from tests.support.cases import every
 
 LOCATOR = Locator(["**/.baton", "**/.baton/**"], ["**/.claude/settings.json", "**/.config/baton/**"])
 INSTALLED = "hook_settings\t/srv/tools/baton\nbaton_home\t/srv/state"
@@ -49,7 +48,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "yes", "no"), CASES)
+@every(("path", "yes", "no"), CASES)
 def test_what_reaches_a_protected_path(path, yes, no):
     assert [reach for reach in yes.split() if not protected(path, reach)] == []
     assert [reach for reach in no.split() if protected(path, reach)] == []
@@ -61,8 +60,6 @@ def test_braces_without_end_cost_a_bounded_number_of_spellings():
     assert protected("~/.{" + ",".join(f"x{i}" for i in range(100)) + ",claude}/settings.json")
 
 
-@pytest.mark.parametrize(
-    "line", ["", "hook_settings", "hook_settings\t", "x\t/a/b", "hook_settings\t/", "baton_home\t/home/ann"]
-)
+@every("line", ["", "hook_settings", "hook_settings\t", "x\t/a/b", "hook_settings\t/", "baton_home\t/home/ann"])
 def test_what_is_no_narrow_path_is_left_out(line):
     assert installed_paths(line, "/r") == {"baton_home": [], "hook_settings": []}
