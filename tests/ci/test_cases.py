@@ -52,5 +52,5 @@ def test_rows_of_several_tables_are_tried_with_each_other():
     [("given", []), ("given", [pytest.param(1, marks=pytest.mark.slow("a reason"))]), (("given", "want"), [(1,)])],
 )
 def test_a_table_that_cannot_be_is_refused(names, rows):
-    with pytest.raises(ValueError, match="row|zip"):
+    with pytest.raises(ValueError, match=r"row|zip"):
         every(names, rows)
