@@ -38,6 +38,7 @@ pytest_plugins = [
     "tests.support.watch",
     "tests.support.both_databases",
     "tests.support.matrices",
+    "tests.support.left_out_modules",
     "tests.support.fixtures.server",
     "tests.support.fixtures.colleagues",
     "tests.support.fixtures.records",

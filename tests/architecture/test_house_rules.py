@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 from tests.support.cases import every, listed
@@ -31,6 +32,11 @@ IMPURE = {
 }  # fmt: skip
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imported(tree: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -41,15 +47,14 @@ def imported(tree: ast.AST) -> set[str]:
     return found
 
 
-def impurities(source: str) -> set[str]:
-    tree = ast.parse(source)
+def impurities(tree: ast.Module) -> set[str]:
     calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     moments = {"datetime.now" for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "now"}
     return (imported(tree) & IMPURE) | (calls & {"open", "print", "input"}) | moments
 
 
 def test_the_engine_reads_nothing_but_its_arguments():
-    used = {str(path.relative_to(ROOT)): impurities(path.read_text()) for path in PURE}
+    used = {str(path.relative_to(ROOT)): impurities(parsed(path)) for path in PURE}
     found = {name: impure for name, impure in used.items() if impure}
     assert not found, listed(found, "a decision must depend on its facts alone, or it cannot be replayed")
 
@@ -68,12 +73,12 @@ def test_the_libraries_know_nothing_of_baton():
 
 @every("seeded", ["import os", "from time import time", "open('x')", "datetime.now()", "import subprocess as s"])
 def test_the_purity_check_sees_a_seeded_violation(seeded):
-    assert impurities(seeded)
+    assert impurities(ast.parse(seeded))
 
 
 def test_each_module_says_what_it_is_for():
     modules = [path for path in SOURCES if path.name != "__init__.py"]
-    docs = {str(path.relative_to(ROOT)): ast.get_docstring(ast.parse(path.read_text())) for path in modules}
+    docs = {str(path.relative_to(ROOT)): ast.get_docstring(parsed(path)) for path in modules}
     found = {name: doc for name, doc in docs.items() if not doc}
     assert not found, listed(found, "a reader must learn from the first line what a file holds")
 
@@ -129,7 +134,7 @@ def test_every_decision_record_has_a_status():
 def test_no_two_public_classes_have_one_name():
     named = defaultdict(list)
     for path in SOURCES:
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 named[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
     found = {name: places for name, places in named.items() if len(places) > 1}
@@ -139,7 +144,7 @@ def test_no_two_public_classes_have_one_name():
 def test_a_rooms_vague_method_names_mean_one_thing():
     named = defaultdict(list)
     for path in (path for path in SOURCES if len(path.relative_to(ROOT).parts) > 3):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             for method in node.body if isinstance(node, ast.ClassDef) else ():
                 if getattr(method, "name", "") in {"find", "of", "take", "put", "note"}:
                     named[path.relative_to(ROOT).parts[2], method.name].append(f"{path.name}:{method.lineno}")

@@ -45,6 +45,7 @@ def env(tmp_path):
 
 
 @pytest.mark.matrix(2)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("client", one_in(4, EVENTS, "starts the command line four times"))
 def test_hooks_are_installed_shown_and_removed_without_posix(client, env, tmp_path):
     made = on_windows("hooks", "install", "--client", client, "--json", env=env, cwd=tmp_path)

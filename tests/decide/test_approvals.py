@@ -463,6 +463,7 @@ PLACES = {name: st.sampled_from(values) for name, values in WHOSE.items()}
 PLACED = st.builds(lambda act, places: {key: act[key] for key in OF_CALL} | places, ACTS, st.fixed_dictionaries(PLACES))
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("changed", [*OF_CALL, *WHOSE])
 @given(one=PLACED, other=PLACED)
 async def test_an_approval_passes_its_own_act_once_and_no_other(database, redis, shipped, one, other, changed):

@@ -35,7 +35,7 @@ def bare(env):
     return {"PATH": env["PATH"], "HOME": env["HOME"]}
 
 
-@pytest.mark.matrix(3)
+@pytest.mark.matrix(6)
 @pytest.mark.parametrize("client", ["claude-code", "codex", "copilot-cli", "gemini", "opencode", "qwen", "cursor"])
 @pytest.mark.parametrize("name", SETS)
 def test_a_variable_that_was_set_later_changes_nothing(one, bare, folder, server, config, client, name):

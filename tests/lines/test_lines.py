@@ -1,11 +1,13 @@
 """Every row of tests/lines is read and judged as it says."""
 
+import pytest
+
 from tests.lines import corpus
 from tests.support.cases import every
 from tests.support.shipped import shipped
 
 
-@every("topic", sorted({row.topic for row in corpus.rows()}))
+@pytest.mark.parametrize("topic", sorted({row.topic for row in corpus.rows()}))
 def test_each_row_has_its_expected_verdict(topic):
     wrong = [
         f"{row.where}\n    {'; '.join(found) or 'the known gap is closed: remove `gap`'}"
@@ -28,13 +30,12 @@ def test_no_call_is_judged_twice_in_one_mode():
 
 
 def test_every_shipped_rule_decides_a_row():
-    decisive = {
-        corpus.judged(shipped(), row, mode).rule
-        for row in corpus.rows()
-        for mode in corpus.MODES.get(row.mode, (row.mode,))
-    }
     optional = ("options/", "packs/")
-    missing = [rule.id for rule in shipped().rules if rule.id not in decisive and not rule.id.startswith(optional)]
+    missing = {rule.id for rule in shipped().rules if not rule.id.startswith(optional)}
+    missing -= {row.rule for row in corpus.rows() if not row.known.gap}  # that it does is checked with its verdict
+    for row in sorted(corpus.rows(), key=lambda row: row.topic not in corpus.ATTACKS):  # whose rules are not named
+        for mode in corpus.MODES.get(row.mode, (row.mode,)) if missing else ():
+            missing.discard(corpus.judged(shipped(), row, mode).rule)
     assert not missing
 
 

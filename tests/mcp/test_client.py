@@ -5,7 +5,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from baton.local.server import ApiError, Refused
 from baton.mcp import client as module
-from baton.mcp.client import ServerClient
+from baton.mcp.client import ServerClient, standing
+from tests.cli.test_account import JOB, STANDING
+from tests.support.cases import every
+
+pytestmark = pytest.mark.slow("imports what takes longer than its tests")
 
 RUNNING = {"state": "running", "progress": "", "events": 1}
 DONE = RUNNING | {"state": "completed"}
@@ -119,3 +123,8 @@ async def test_a_wait_for_a_job_without_a_runner_ends_at_once_and_names_it():
     said = await ServerClient(server, "s").answer("job_1", tell, 60)
     assert said.startswith("The task job_1 is queued: no runner for codex is connected.")
     assert len(server.asked) == 1
+
+
+@every(("more", "said"), [row for row in STANDING if "cancel_requested" not in row[0]])
+def test_how_a_job_stands_is_said_to_agents_as_in_lists(more, said):
+    assert said.startswith(standing(JOB | more))

@@ -2,8 +2,12 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 from baton.mcp.delegation import longest_wait_s
 from tests.support.cases import every
+
+pytestmark = pytest.mark.slow("imports what takes longer than its tests")
 
 
 @every(

@@ -167,6 +167,7 @@ def _expected(before):
     return after
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("start", ["0030", "0031"])
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection:sqlalchemy.exc.SAWarning")
 async def test_a_filled_database_of_an_unreleased_revision_keeps_its_rows(filled, start):

@@ -17,6 +17,7 @@ from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.shared import policy_folders
+from tests.support.cases import every
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -96,7 +97,7 @@ async def test_only_an_admin_unlocks(process, who):
     assert [one.id for one in process.policies.unlocks] == [made.id]
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "text"),
     [
         ({"rule": "guardrails/force-psh"}, "did you mean `guardrails/force-push`"),

@@ -17,6 +17,7 @@ import pytest
 from baton.cli.hooks.entries import EVENTS, WITHOUT_HTTP
 from baton.local.server import UnixConnection
 from tests.hooks.shim import Scripted, answers, run_shim
+from tests.support.cases import every
 from tests.support.recorded import recorded
 
 SECRET = "a-secret"
@@ -115,7 +116,7 @@ def _kept(server: Scripted) -> list[object]:
     return seen
 
 
-@pytest.mark.parametrize(
+@every(
     "env",
     [
         {},
@@ -135,7 +136,7 @@ def test_recorded_payloads_reach_the_server_as_by_the_shim(setting: Setting, env
     assert bool(by_port) is ("BATON_DISABLED" not in env)
 
 
-@pytest.mark.parametrize(
+@every(
     "headers",
     [{"Baton-Relay": "another"}, {"Baton-Relay": ""}, {"Host": "evil.example"}, {"Origin": "https://evil.example"}],
     ids=["wrong secret", "no secret", "another name", "a page"],
@@ -159,7 +160,7 @@ def test_another_user_is_refused(setting: Setting) -> None:
     assert setting.server.seen == []
 
 
-@pytest.mark.parametrize(
+@every(
     "answer",
     [
         b'{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"evil"}}}',
@@ -184,7 +185,7 @@ def test_wanted_texts_are_sent(setting: Setting) -> None:
     assert [one.body for one in setting.server.seen] == [b"{}", b"the text"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("event", "on_failure", "status", "words"),
     [
         ("PreToolUse", "block", 200, '"deny"'),
@@ -198,7 +199,8 @@ def test_dead_server_lets_the_person_choose(
     setting: Setting, event: str, on_failure: str, status: int, words: str
 ) -> None:
     setting.server.close()
-    (found, said), *_ = setting.post((event, '{"session_id":"s"}'), on_failure=on_failure)
+    body = json.dumps({"session_id": f"{event} {on_failure}"})  # each session is told once
+    (found, said), *_ = setting.post((event, body), on_failure=on_failure)
     assert (found, words in said, bool(said)) == (status, True, bool(words))
 
 

@@ -24,6 +24,8 @@ from baton.runner.wire import Link
 from tests.runner.conftest import AGENT, happens
 from tests.support.server import BATON, serving
 
+pytestmark = pytest.mark.slow("waits until requests that nobody answers are given up")
+
 CHUNKS = 200
 
 
@@ -92,7 +94,6 @@ class Person:
         return done.stdout
 
 
-@pytest.mark.slow("waits until requests that nobody answers are given up")
 async def test_what_was_said_during_a_cut_arrives_in_order_and_the_job_completes(shop, tmp_path):
     go_on, end = tmp_path / "go-on", tmp_path / "end"
     with serving(tmp_path / "server") as server, server.client(**{"Baton-User": "ada"}) as api:

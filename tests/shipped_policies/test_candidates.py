@@ -21,7 +21,7 @@ def every_line():
 @pytest.mark.parametrize(
     ("level", "one_of"),
     [
-        ("strict", 20),
+        ("strict", 80),
         pytest.param("off", 1, marks=pytest.mark.slow("judges every line twice")),
         pytest.param("strict", 1, marks=pytest.mark.slow("judges every line twice")),
     ],

@@ -36,6 +36,7 @@ def test_bad_settings_are_refused_in_words(tmp_path, env, code, said):
     assert said in found.stderr
 
 
+@pytest.mark.slow("starts a server from nothing")
 def test_a_taken_port_is_named(tmp_path):
     """As a person starts it: a process of its own from nothing, on a folder that is not there."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

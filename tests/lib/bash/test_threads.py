@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 # In a process of its own: what went wrong here killed it.
 READS = """
 import sys
@@ -20,6 +22,7 @@ with ThreadPoolExecutor(3) as threads:
 """
 
 
+@pytest.mark.slow("reads long lines in a process of its own")
 def test_long_lines_are_read_by_several_threads_at_once():
     done = subprocess.run([sys.executable, "-c", READS], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -17,6 +17,7 @@ from baton.rules.call.verdict import Facts, RuleHit
 from baton.rules.policy.evaluate import evaluate
 from baton.sessions.exceptions import service
 from baton.shared.decided import masked
+from tests.support.cases import every
 from tests.support.databases import opened
 from tests.support.excepting import Process, record
 
@@ -106,7 +107,7 @@ async def lifted(process, whose=DORA, command=LINE, *, used=False, **more):
     return dict(process.exceptions.lifted(whose, made, active, used=used))
 
 
-@pytest.mark.parametrize(
+@every(
     "command",
     [
         "deployer other --now",
@@ -161,7 +162,7 @@ async def test_a_grant_for_once_lets_exactly_that_call_pass_one_time(process, da
     assert await lifted(process, used=True) == {"own/team": one.id}  # the client's dialog about the same call
 
 
-@pytest.mark.parametrize(
+@every(
     ("rule", "whose", "may", "hidden"),
     [
         ("own/team", DORA, "ada lea", "dan bob leo"),
@@ -240,7 +241,7 @@ async def test_a_locked_rule_has_no_exception_until_an_admin_unlocks_it(process,
         await process.exceptions.grant(ADMIN, asked.id, scope="once", until=until, reason="")
 
 
-@pytest.mark.parametrize(
+@every(
     ("fields", "error"),
     [
         ({"rule": "own/gone"}, "no rule in force stopped it"),
@@ -300,7 +301,7 @@ async def test_a_grant_ends_by_itself(database, redis, folder, process):
     assert await later.exceptions.find(ADMIN) == []
 
 
-@pytest.mark.parametrize("days", [-1, 0, 91])
+@every("days", [-1, 0, 91])
 async def test_a_grant_ends_within_ninety_days(process, database, days):
     with pytest.raises(Invalid, match="within the next 90 days"):
         await granted(process, database, minutes=days * 24 * 60)
