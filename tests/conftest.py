@@ -59,6 +59,7 @@ _DEVELOPERS_OWN = re.compile(
 def pytest_configure() -> None:
     """Make the folder of the run; workers inherit its name."""
     run_folder()
+    shipped_policies.read_once()
 
 
 def pytest_collection_finish() -> None:

@@ -336,6 +336,7 @@ def test_a_hook_of_another_s_request_or_of_none_does_not_wait(patient):
             assert http.post(f"/hooks/codex?event=PreToolUse&about={about}", json={}).text == "{}"
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_killed_server_keeps_the_request_of_a_hook_that_waits(tmp_path, session, shim_of):
     with serving(tmp_path / "home") as server:
         put_rule(server)
@@ -358,6 +359,7 @@ def test_the_shim_waits_and_prints_what_the_person_said(patient, session, shim_o
     assert ran.communicate() == ("{}\n", "")
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_stopping_server_lets_its_waiting_hooks_go(tmp_path, session, shim_of):
     with serving(tmp_path / "home") as server:
         put_rule(server)

@@ -36,6 +36,7 @@ def test_an_agent_that_loops_is_blocked_in_words_and_that_is_recorded(limited):
         assert {one["decision"] for one in found} == {"block"}
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_refusals_are_counted_in_metrics_status_and_the_decision(tmp_path):
     with serving(tmp_path / "home", BATON_RATE_PER_MINUTE="1", BATON_RATE_BURST="1") as server:
         with server.client(**{"Baton-User": "looper"}) as looper:

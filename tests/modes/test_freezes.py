@@ -146,6 +146,7 @@ def test_a_bad_freeze_gets_an_error_that_names_the_field(http, body, field):
     assert answer.json()["errors"][0]["field"] == field
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_freeze_survives_a_restart_and_is_audited(tmp_path):
     event = call(command="ls")
     with serving(tmp_path) as server, server.client() as http:

@@ -1,5 +1,5 @@
-"""Starts `baton` processes without importing Baton each time: one process imports it, and forks. They are real
-otherwise.
+"""Starts `baton` processes without importing Baton each time: one process imports it, reads the shipped policies, and
+forks. They are real otherwise.
 
 An import takes longer than the rest of a server's start. `python -m tests.support.forge SOCKET` is the forking process.
 """
@@ -22,6 +22,7 @@ from pathlib import Path
 from baton.cli.commands import COMMANDS
 from baton.serve.warm import warm
 from tests.support.run_folder import alone_in_the_run
+from tests.support.shipped import read_once
 from tests.support.spare_drain import keep_spare_drain
 
 ROOT = Path(__file__).parents[2]
@@ -193,6 +194,7 @@ def _import_all():
         __import__(name)
     for command in COMMANDS.values():
         __import__(command.where.partition(":")[0])
+    read_once()
     warm()
     gc.collect()
     gc.freeze()

@@ -11,11 +11,18 @@ _BUILD = loading._shipped.__wrapped__
 loading._shipped = lru_cache(maxsize=8)(_BUILD)
 """Tests build small sets in turn with the shipped one, which takes longer than most tests: a server knows two."""
 
+_FOLDER, _read = policy_folders.shipped(), policy_folders.read
+
 
 @cache
 def shipped_files() -> dict[str, str]:
     """Return the texts of the shipped policies by path. Do not change the dictionary: all tests share it."""
-    return policy_folders.read(policy_folders.shipped())
+    return _read(_FOLDER)
+
+
+def read_once() -> None:
+    """Have this process read the shipped policies from disk once: each new server reads their 200 files three times."""
+    policy_folders.read = lambda folder: dict(shipped_files()) if folder == _FOLDER else _read(folder)
 
 
 def shipped_layer() -> Layer:

@@ -92,6 +92,7 @@ def test_a_job_that_nobody_takes_expires_and_who_follows_it_or_waits_for_it_is_t
         assert (again["state"], again["waiting"]["reason"]) == ("queued", "no_runner")
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_ctrl_c_cancels_and_watches_until_the_agent_has_ended(tmp_path):
     with serving(tmp_path / "home") as server, server.client(**{"Baton-User": "s"}) as http:
         process, out = follower(server, tmp_path, "delegate", "list files", "--session", "s", "--follow")

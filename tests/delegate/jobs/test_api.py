@@ -143,6 +143,7 @@ def test_a_permission_goes_to_the_rules_and_then_to_a_person(http, session):
     assert command["body"] == {"permission": pending["permission"], "answer": "allow", "by": "user"}
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_server_that_is_killed_between_a_question_and_its_answer_loses_neither(tmp_path):
     act = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {}}
     act["tool_input"]["command"] = "docker run -v /:/host alpine touch /host/x"
@@ -175,6 +176,7 @@ def test_the_status_shows_runners(http, session):
     assert (runner["id"], runner["workspaces"]) == ("r", ["shop"])
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_stream_ends_with_its_token(tmp_path):
     with serving(tmp_path / "home", BATON_AUTH="on") as server:
         root = (server.home / "admin-token").read_text().strip()

@@ -304,6 +304,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow("kills a process that imports all of a server")
 async def test_a_killed_server_loses_nothing_that_the_stream_had(make, database, database_url, valkey_url):
     with subprocess.Popen(  # noqa: ASYNC220
         [sys.executable, "-c", SERVER, valkey_url, database_url], stdout=subprocess.PIPE, text=True

@@ -105,6 +105,7 @@ def test_a_place_that_nobody_knows_is_a_gap(read, server, session):
     until(lambda: made in reader.ids)
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_revoked_token_ends_the_stream(read, tmp_path):
     with serving(tmp_path / "home", BATON_AUTH="on", BATON_EXPENSIVE_PER_MINUTE="0") as server:
         token = (server.home / "admin-token").read_text().strip()

@@ -275,6 +275,7 @@ def test_a_route_is_recorded_without_its_prompt(http):
     assert 'baton_routes_total{tier="scorer"}' in http.get("/metrics").text
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_routing_by_hooks_can_be_switched_off_and_the_threshold_set_by_the_seed_s_name(tmp_path):
     with (
         serving(tmp_path / "home", BATON_ROUTE_PROMPTS="false", CONFIDENCE_THRESHOLD="1") as quiet,
