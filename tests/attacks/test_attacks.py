@@ -9,7 +9,7 @@ from tests.attacks.corpus import STOPPED, calls, out_of_reach
 from tests.attacks.openapi import DRESSES, requests
 from tests.support.cases import listed
 from tests.support.http_calls import ok
-from tests.support.server import serving
+from tests.support.server import served
 
 BY_CLASS = {kind: list(found) for kind, found in groupby(calls(), key=lambda call: call.kind)}
 ATTACKS = {kind: found for kind, found in BY_CLASS.items() if found[0].want != "harmless"}
@@ -20,7 +20,7 @@ RUN = {kind: found for kind, found in ATTACKS.items() if found[0].want in {"refu
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of these tests' own: they switch the mode on for the user whom a caller without a name is."""
-    with serving(tmp_path_factory.mktemp("attacked") / "home") as running:
+    with served(tmp_path_factory.mktemp("attacked") / "home") as running:
         yield running
 
 

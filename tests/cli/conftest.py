@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.command_line import clean_environment, run
 from tests.support.person import Person
-from tests.support.server import serving
+from tests.support.server import served
 
 _numbers = count()
 
@@ -16,7 +16,7 @@ _numbers = count()
 @pytest.fixture(scope="package")
 def shared_server(tmp_path_factory):
     """Share one server, without tokens, between the tests of the command line."""
-    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
+    with served(tmp_path_factory.mktemp("cli") / "home") as running:
         yield running
 
 

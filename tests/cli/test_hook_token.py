@@ -11,12 +11,12 @@ from baton.local import config, person_token, unlocked
 from baton.local.server import ApiError
 from tests.support.command_line import run
 from tests.support.people import admin_token, token
-from tests.support.server import serving
+from tests.support.server import served
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("hook-token") / "home", BATON_AUTH="on") as running:
+    with served(tmp_path_factory.mktemp("hook-token") / "home", BATON_AUTH="on") as running:
         yield running
 
 

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from tests.support.people import admin_token, token
-from tests.support.server import serving
+from tests.support.server import served
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("teams") / "home", BATON_AUTH="on") as running:
+    with served(tmp_path_factory.mktemp("teams") / "home", BATON_AUTH="on") as running:
         running.tokens = {"admin": admin_token(running)}
         with running.client(Authorization=f"Bearer {admin_token(running)}") as admin:
             for user, role, team in (("lea", "lead", "web"), ("dora", "developer", "web"), ("leo", "lead", "data")):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import serving
+from tests.support.server import served
 
 ROOT = Path(__file__).parents[2]
 TOOL = Path(sys.prefix) / "clients" / "bin"
@@ -12,7 +12,7 @@ TOOL = Path(sys.prefix) / "clients" / "bin"
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("clients") / "home") as running:
+    with served(tmp_path_factory.mktemp("clients") / "home") as running:
         yield running
 
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.cases import every
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}}
 READ = {"tool_name": "Read", "tool_input": {"file_path": "src/a.py"}}
@@ -15,7 +15,7 @@ EXPLORE = {"subagent_type": "ultrapower:explore", "prompt": "find", "description
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of these tests' own: some hold only where nobody else has switched the mode on."""
-    with serving(tmp_path_factory.mktemp("own") / "home") as running:
+    with served(tmp_path_factory.mktemp("own") / "home") as running:
         yield running
 
 

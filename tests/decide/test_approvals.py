@@ -23,7 +23,7 @@ from baton.rules.call.verdict import Verdict
 from tests.hooks.shim import HOOKS
 from tests.support.cases import every
 from tests.support.forge import forge
-from tests.support.server import BATON, serving, until
+from tests.support.server import BATON, served, serving, until
 
 ASKED = "docker run -v /:/host alpine touch /host/x"
 RECORDED = Path(__file__).parents[1] / "clients"
@@ -295,7 +295,7 @@ def test_a_second_rule_for_the_user_does_not_answer_for_the_lead(tmp_path, sessi
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory):
     """A server on which calls wait for the person."""
-    with serving(tmp_path_factory.mktemp("patient")) as server:
+    with served(tmp_path_factory.mktemp("patient")) as server:
         put_rule(server)
         yield server
 

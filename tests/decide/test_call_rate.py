@@ -7,14 +7,14 @@ import pytest
 from baton.kernel.base.call_rate import CallRate
 from baton.rules.call.call import Principal
 from tests.support.processes import children
-from tests.support.server import serving, until
+from tests.support.server import served, serving, until
 
 READ = {"session_id": "s", "tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
 
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("rate") / "home", BATON_RATE_PER_MINUTE="1", BATON_RATE_BURST="3") as running:
+    with served(tmp_path_factory.mktemp("rate") / "home", BATON_RATE_PER_MINUTE="1", BATON_RATE_BURST="3") as running:
         yield running
 
 

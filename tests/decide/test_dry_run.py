@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.policies.test_layers_api import rule
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 CALL = {"tool_name": "Bash", "tool_input": {"command": "deployer now"}}
 FILES = {"team/no-deploy.yaml": rule()}
@@ -17,7 +17,7 @@ PEOPLE = {"ann": ("developer", "web"), "lee": ("lead", "web"), "bob": ("develope
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     """A client of each person, by name."""
-    with serving(tmp_path_factory.mktemp("dry-run") / "home", BATON_AUTH="on") as server, ExitStack() as clients:
+    with served(tmp_path_factory.mktemp("dry-run") / "home", BATON_AUTH="on") as server, ExitStack() as clients:
         root = (server.home / "admin-token").read_text().strip()
         found = {}
         with server.client(Authorization=f"Bearer {root}") as admin:

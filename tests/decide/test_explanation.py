@@ -6,14 +6,14 @@ import yaml
 from baton.rules.policy.drafts import UNWRITTEN
 from tests.policies.test_layers_api import rule
 from tests.support.cases import every
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 SESSION = {"session_id": "explained", "cwd": "/home/dev/shop", "project": "/home/dev/shop"}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("explained") / "home") as running:
+    with served(tmp_path_factory.mktemp("explained") / "home") as running:
         yield running
 
 

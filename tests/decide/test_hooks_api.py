@@ -7,7 +7,7 @@ import pytest
 from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.recorded import recorded
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 RECORDED = [(one, kind, payload) for one in ("claude_code", "codex") for kind, payload in recorded(one).items()]
 
@@ -258,7 +258,7 @@ def rewriting(tmp_path_factory):
     home = tmp_path_factory.mktemp("rewriting") / "home"
     (home / "policies" / "org").mkdir(parents=True)
     (home / "policies" / "org" / "set.yaml").write_text(SETS)
-    with serving(home) as server, server.client() as client:
+    with served(home) as server, server.client() as client:
         yield client
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from baton.people.rate_limits import UNKNOWN_PER_MINUTE
 from tests.support.cases import every
-from tests.support.server import serving
+from tests.support.server import served, serving
 
 RULE = """\
 id: team/no-deploy
@@ -18,7 +18,7 @@ tests: {match: [deploy now], not_match: [ls]}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("strangers") / "home", BATON_AUTH="on") as running:
+    with served(tmp_path_factory.mktemp("strangers") / "home", BATON_AUTH="on") as running:
         running.admin = (running.home / "admin-token").read_text().strip()
         with running.client(Authorization=f"Bearer {running.admin}") as admin:
             admin.put("/teams/web", json={})

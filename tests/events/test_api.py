@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.cases import every
 from tests.support.http_calls import ok
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 SECRET = "ghp_" + "a1B2" * 9
 PROMPT = "fix the failing parser tests please, and mind the token " + SECRET + " in the file " + "x" * 80
@@ -17,7 +17,7 @@ PROMPT = "fix the failing parser tests please, and mind the token " + SECRET + "
 def guarded(tmp_path_factory):
     """A server that asks for tokens and publishes every topic."""
     home = tmp_path_factory.mktemp("events") / "home"
-    with serving(home, BATON_AUTH="on") as server:
+    with served(home, BATON_AUTH="on") as server:
         yield server
 
 

@@ -7,7 +7,7 @@ import pytest
 from baton.machines import installed_hooks as store
 from baton.machines.installed_hooks import HooksInstalled
 from tests.support.people import admin_token, token
-from tests.support.server import serving, until
+from tests.support.server import until
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -31,16 +31,10 @@ async def test_the_last_installation_counts_and_a_removal_concerns_one_user_and_
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("installed") / "home", BATON_AUTH="on") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def api(server):
+def api(guarded):
     """A request with the token of a new person of a role; teams are told by the names."""
     tokens = {}
-    with server.client(Authorization=f"Bearer {admin_token(server)}") as admin:
+    with guarded.client(Authorization=f"Bearer {admin_token(guarded)}") as admin:
 
         def ask(who, method, path, **given):
             user, _, role = who.partition(":")

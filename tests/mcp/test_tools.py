@@ -18,7 +18,7 @@ from baton.mcp.delegation import spawn_summary
 from baton.mcp.server import build
 from tests.runner.conftest import git
 from tests.support.command_line import surroundings
-from tests.support.server import BATON, serving, until
+from tests.support.server import BATON, served, until
 
 pytestmark = pytest.mark.slow("starts servers and runners")
 
@@ -54,7 +54,7 @@ def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mcp")
     shop = folder / "shop"
     shop.mkdir()
-    with serving(folder / "home") as server:
+    with served(folder / "home") as server:
         env = server.env | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"), "BATON_URL": server.url}
         env |= {"BATON_USER": "ann", "XDG_STATE_HOME": str(folder / "state")}
         file = folder / "config" / "baton" / "runner.yaml"

@@ -21,7 +21,7 @@ from baton.kernel.http.features import Lifecycle
 from baton.operate.health import Health
 from tests.support.cases import every
 from tests.support.processes import children
-from tests.support.server import serving, until
+from tests.support.server import served, until
 from tests.support.terminal import ROOT
 
 RULES = {
@@ -121,7 +121,7 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path):
-    with serving(tmp_path / "home", BATON_RECORDS_REDIS_MB="1") as server, server.client() as http:
+    with served(tmp_path / "home", BATON_RECORDS_REDIS_MB="1") as server, server.client() as http:
         yield Watched(server, http)
 
 

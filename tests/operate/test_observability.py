@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from tests.support.cases import every
-from tests.support.server import serving, until
+from tests.support.server import served, until
 from tests.support.terminal import ROOT
 
 CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}
@@ -13,7 +13,7 @@ CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -r
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("observed") / "home", BATON_LOG_FORMAT="json") as running:
+    with served(tmp_path_factory.mktemp("observed") / "home", BATON_LOG_FORMAT="json") as running:
         yield running
 
 

@@ -14,7 +14,7 @@ from baton.shared.person_socket import person_socket
 from tests.support.attacks import attacks
 from tests.support.cases import every
 from tests.support.http_calls import ok, refused
-from tests.support.server import free_port, serving
+from tests.support.server import free_port, served, serving
 from tests.support.terminal import ROOT, at_terminal
 
 WEAKENING = attacks("credentials", "weaken")
@@ -24,7 +24,7 @@ WEAKENING = attacks("credentials", "weaken")
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of these tests' own: some hold only where nobody else has switched the mode on."""
-    with serving(tmp_path_factory.mktemp("own") / "home") as running:
+    with served(tmp_path_factory.mktemp("own") / "home") as running:
         yield running
 
 

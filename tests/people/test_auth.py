@@ -9,7 +9,7 @@ import pytest
 from baton.clients.registry import CLIENTS
 from tests.support.cases import every
 from tests.support.forge import forge
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 CALL = {"session_id": "a1", "tool_name": "Bash", "tool_input": {"command": "git status"}}
 EVENT = CALL | {"hook_event_name": "PreToolUse"}
@@ -17,7 +17,7 @@ EVENT = CALL | {"hook_event_name": "PreToolUse"}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("auth") / "home", BATON_AUTH="on") as running:
+    with served(tmp_path_factory.mktemp("auth") / "home", BATON_AUTH="on") as running:
         running.texts = [(running.home / "admin-token").read_text().strip()]
         yield running
 

@@ -12,7 +12,7 @@ import pytest
 
 from baton.people.users import ROLES
 from tests.support.cases import every
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 CALL = {"session_id": "b1", "tool_name": "Bash", "tool_input": {"command": "git status"}}
 OPEN, ALL, HOOK = "open", "all", "hook"
@@ -248,7 +248,7 @@ OPERATIONS = operations()
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("isolation") / "home", BATON_AUTH="on") as server:
+    with served(tmp_path_factory.mktemp("isolation") / "home", BATON_AUTH="on") as server:
         root = (server.home / "admin-token").read_text().strip()
         with server.client(Authorization=f"Bearer {root}") as admin:
 

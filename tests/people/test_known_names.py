@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.cases import every
 from tests.support.http_calls import introduce, ok
-from tests.support.server import serving
+from tests.support.server import served
 
 KNOWN = {"user": "annabel", "team": "platform", "project": "github.com/acme/shop", "rule": "guardrails/force-push"}
 WRONG = {"user": "anabel", "team": "platfrom", "project": "github.com/acme/shpo", "rule": "guardrails/force-psuh"}
@@ -71,7 +71,7 @@ OPENAPI = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").re
 
 @pytest.fixture(scope="module")
 def admin(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("names") / "home") as server, server.client() as admin:
+    with served(tmp_path_factory.mktemp("names") / "home") as server, server.client() as admin:
         introduce(server, teams=[KNOWN["team"]], projects=[KNOWN["project"]])
         ok(admin.put(f"/users/{KNOWN['user']}", json={"team": KNOWN["team"]}))
         yield admin

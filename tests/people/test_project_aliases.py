@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.cases import every
 from tests.support.http_calls import introduce
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 SHOP = "github.com/acme/shop"
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "/repo/a.py"}}
@@ -19,7 +19,7 @@ number = itertools.count()
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("aliases") / "home") as running, running.client() as admin:
+    with served(tmp_path_factory.mktemp("aliases") / "home") as running, running.client() as admin:
         introduce(running, projects=[SHOP], users=["zoe"])
         mode = {"scope": "project", "id": "git@GitHub.com:Acme/Shop.git", "enabled": True, "level": "strict"}
         assert admin.put("/mode", json=mode).status_code == 200

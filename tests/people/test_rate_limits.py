@@ -2,15 +2,13 @@
 
 import pytest
 
-from tests.support.server import serving
+from tests.support.server import served
 
 
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
     home = tmp_path_factory.mktemp("limits") / "home"
-    with serving(
-        home, BATON_ADMIN_PER_MINUTE="3", BATON_EXPENSIVE_PER_MINUTE="2", BATON_RATE_PER_MINUTE="5"
-    ) as running:
+    with served(home, BATON_ADMIN_PER_MINUTE="3", BATON_EXPENSIVE_PER_MINUTE="2", BATON_RATE_PER_MINUTE="5") as running:
         yield running
 
 

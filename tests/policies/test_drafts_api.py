@@ -5,12 +5,12 @@ import pytest
 from tests.policies.test_layers_api import rule
 from tests.support.cases import every
 from tests.support.http_calls import introduce
-from tests.support.server import serving
+from tests.support.server import served
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("drafts") / "home") as running:
+    with served(tmp_path_factory.mktemp("drafts") / "home") as running:
         yield running
 
 

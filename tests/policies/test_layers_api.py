@@ -5,7 +5,7 @@ import pytest
 from tests.support.cases import every
 from tests.support.http_calls import introduce
 from tests.support.people import token
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 
 def rule(rule_id="team/no-deploy", program="deployer", decision="deny"):
@@ -24,7 +24,7 @@ LOCKED = BOMBS | {"config.yaml": "locked: [org/no-bombs]\n"}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("layers") / "home") as running:
+    with served(tmp_path_factory.mktemp("layers") / "home") as running:
         teams = ["payments", "search", *(f"t{number}" for number in range(1, 22))]
         introduce(running, teams=teams, projects=["github.com/acme/shop"], users=["bob", "flo"])
         yield running

@@ -11,14 +11,14 @@ import pytest
 from baton.relay.bundle import RecordSpool
 from bench.soak import away as soak
 from tests.support.relay import LINES, Relay, ready
-from tests.support.server import Server, free_port, serving, until
+from tests.support.server import Server, free_port, served, until
 
 pytestmark = pytest.mark.slow("stops and starts servers")
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(tmp_path / "home", PORT=str(free_port()), BATON_SHUTDOWN_S="1") as started:
+    with served(tmp_path / "home", PORT=str(free_port()), BATON_SHUTDOWN_S="1") as started:
         yield started
 
 

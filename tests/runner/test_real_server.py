@@ -20,7 +20,7 @@ from tests.hooks.shim import HOOKS
 from tests.runner.conftest import AGENT, happens
 from tests.support.people import signed_in
 from tests.support.processes import is_gone
-from tests.support.server import BATON, serving
+from tests.support.server import BATON, served, serving
 
 pytestmark = pytest.mark.slow("starts runners of its own")
 
@@ -36,7 +36,7 @@ echo '{"type":"result","usage":{"input_tokens":1,"output_tokens":1}}'
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("real") / "home", BATON_PERMISSION_S="30") as server:
+    with served(tmp_path_factory.mktemp("real") / "home", BATON_PERMISSION_S="30") as server:
         yield server
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.http_calls import introduce
-from tests.support.server import serving, until, until_lasting
+from tests.support.server import served, until, until_lasting
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "/repo/a.py"}}
 SHOP = {"Baton-User": "petra", "Baton-Project": "acme/shop", "Baton-Root": "/repo"}
@@ -17,7 +17,7 @@ MOVED = {"Baton-User": "petra", "Baton-Project": "acme/other", "Baton-Root": "/o
 def shop(request, tmp_path_factory):
     """A server, by itself or with two workers, where Petra's mode is on in `acme/shop` alone."""
     home = tmp_path_factory.mktemp("pinned") / "home"
-    with serving(home, BATON_WORKERS=request.param) as server, server.client() as admin:
+    with served(home, BATON_WORKERS=request.param) as server, server.client() as admin:
         introduce(server, projects=["acme/shop"], users=["petra"])
         mode = {"scope": "user_project", "user": "petra", "project": "acme/shop", "enabled": True, "level": "strict"}
         assert admin.put("/mode", json=mode).status_code == 200

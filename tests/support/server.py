@@ -156,9 +156,13 @@ class Server:
         return []
 
     def stop(self, how=signal.SIGINT):
+        self.leave(how)
+        return self.process.wait(60)
+
+    def leave(self, how=signal.SIGINT):
+        """Tell it to stop, which takes more than a second of waiting, and go on."""
         assert self.stray_keys() == []
         self.process.send_signal(how)
-        return self.process.wait(60)
 
 
 @contextmanager
@@ -170,6 +174,28 @@ def serving(home, **env):
     finally:
         if server.process.poll() is None:
             server.stop()
+
+
+_leaving = []
+
+
+@contextmanager
+def served(home, **env):
+    """Serve as `serving` does, for fixtures after which nobody looks: the next test does not wait for the end."""
+    home.mkdir(parents=True, exist_ok=True)
+    server = Server(home, env)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.leave()
+            _leaving.append(server.process)
+
+
+def all_have_left():
+    """Wait for the end of all that `served` has told to stop."""
+    while _leaving:
+        _leaving.pop().wait(60)
 
 
 def until(found, seconds=60, about=str):

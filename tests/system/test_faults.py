@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.support.processes import children, is_gone
-from tests.support.server import BATON, serving, until
+from tests.support.server import BATON, served, serving, until
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
@@ -34,13 +34,13 @@ def ask(http, session_id, call=READ, **more):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """The server of all tests that leave it running and count nothing."""
-    with serving(tmp_path_factory.mktemp("faults") / "home") as running:
+    with served(tmp_path_factory.mktemp("faults") / "home") as running:
         yield running
 
 
 @pytest.fixture
 def own(tmp_path):
-    with serving(tmp_path / "home") as running:
+    with served(tmp_path / "home") as running:
         yield running
 
 

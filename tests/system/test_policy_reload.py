@@ -6,7 +6,7 @@ import pytest
 
 from tests.policies.test_layers_api import put, rule
 from tests.support.http_calls import introduce
-from tests.support.server import serving, until
+from tests.support.server import served, serving, until
 
 BOTH = ("first", "second")
 
@@ -18,7 +18,7 @@ def files(decision):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("reload") / "home") as running:
+    with served(tmp_path_factory.mktemp("reload") / "home") as running:
         yield running
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.cases import listed
 from tests.support.http_calls import ok
-from tests.support.server import free_port, serving, until
+from tests.support.server import free_port, served, serving, until
 from tests.support.smuggling import MARKER, cases, exchange, hook, request
 from tests.support.terminal import ROOT
 
@@ -62,7 +62,7 @@ def nginx(folder, port, upstream):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of these tests' own: they ask for the removal of its team's layer."""
-    with serving(tmp_path_factory.mktemp("behind") / "home") as running:
+    with served(tmp_path_factory.mktemp("behind") / "home") as running:
         with running.client() as admin:
             ok(admin.put("/policies/layers/team?activate=true", json={"files": LAYER, "reason": "test"}))
         yield running

@@ -11,14 +11,14 @@ import httpx2
 import pytest
 
 from tests.support.processes import children, descendants, is_gone
-from tests.support.server import NO_CERTIFICATES, serving, until, until_lasting
+from tests.support.server import NO_CERTIFICATES, served, serving, until, until_lasting
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("workers") / "home", BATON_WORKERS="2") as running:
+    with served(tmp_path_factory.mktemp("workers") / "home", BATON_WORKERS="2") as running:
         yield running
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from tests.support.command_line import clean_environment, run
 from tests.support.http_calls import ok
-from tests.support.server import BATON, serving, until
+from tests.support.server import BATON, served, until
 
 pytestmark = pytest.mark.slow("plays the demonstration, with a runner")
 
 
 @pytest.fixture
 def server(tmp_path):
-    with serving(tmp_path / "home") as running:
+    with served(tmp_path / "home") as running:
         yield running
 
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.support.http_calls import ok
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,7 +40,7 @@ def receiver():
 def running(tmp_path_factory, receiver):
     home = tmp_path_factory.mktemp("webhooks") / "home"
     out = home.parent / "events.ndjson"
-    with serving(home, BATON_WEBHOOK_HOSTS=f"127.0.0.1:{receiver.server_port}", BATON_EVENTS_FILE=str(out)) as server:
+    with served(home, BATON_WEBHOOK_HOSTS=f"127.0.0.1:{receiver.server_port}", BATON_EVENTS_FILE=str(out)) as server:
         server.out = out
         yield server
 

@@ -3,13 +3,13 @@
 import pytest
 
 from tests.attacks.requests import Attack, attacks, send
-from tests.support.server import serving
+from tests.support.server import served
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of its own: what is uploaded here is a burden for whoever routes a prompt."""
-    with serving(tmp_path_factory.mktemp("hostile") / "home") as running:
+    with served(tmp_path_factory.mktemp("hostile") / "home") as running:
         yield running
 
 

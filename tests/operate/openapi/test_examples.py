@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import every
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 OPENAPI = json.loads((Path(__file__).parents[3] / "openapi/openapi.json").read_text())
 COMPONENTS = OPENAPI["components"]["schemas"]
@@ -36,7 +36,7 @@ def examples(operation):
 @pytest.fixture(scope="module")
 def http(tmp_path_factory):
     with (
-        serving(
+        served(
             tmp_path_factory.mktemp("examples") / "home",
             BATON_MODEL_URL="http://127.0.0.1:9/v1",
             BATON_MODEL_NAME="small",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.server import serving
+from tests.support.server import served
 
 pytestmark = pytest.mark.slow("sends thousands of requests")
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow("sends thousands of requests")
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of these tests' own: what they post switches modes on, and the names are often others' too."""
-    with serving(tmp_path_factory.mktemp("fuzz") / "home") as running:
+    with served(tmp_path_factory.mktemp("fuzz") / "home") as running:
         yield running
 
 

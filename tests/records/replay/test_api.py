@@ -12,13 +12,13 @@ from baton.rules.call.call import Principal
 from tests.policies.test_layers_api import rule
 from tests.support.cases import every
 from tests.support.http_calls import introduce
-from tests.support.server import serving, until
+from tests.support.server import served, until
 from tests.support.shipped import shipped
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("replay") / "home") as running:
+    with served(tmp_path_factory.mktemp("replay") / "home") as running:
         for user, team, commands in (
             ("ann", "payments", ["deployer now", "deployer now", "ls"]),
             ("bob", "search", ["deployer now", ":(){ :|:& };:"]),

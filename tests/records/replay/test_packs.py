@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.http_calls import ok
-from tests.support.server import serving, until
+from tests.support.server import served, until
 
 pytestmark = pytest.mark.slow("replays many decisions")
 
@@ -23,7 +23,7 @@ def switch(http, pack, state, **query):
 
 @pytest.fixture
 def server(tmp_path):
-    with serving(tmp_path / "home") as running:
+    with served(tmp_path / "home") as running:
         yield running
 
 
