@@ -183,9 +183,10 @@ SPELLINGS = [
     ("git@bb:acme/shop", "bitbucket.org/acme/shop"),
     ("ssh://git@[::1]:22/acme/shop", "[::1]:22/acme/shop"),
 ]
+EACH = [["sh"], pytest.param(["bash", "--posix"], marks=pytest.mark.slow("sh stands for it")), PYTHON]
 
 
-@pytest.mark.parametrize("shell", [["sh"], ["bash", "--posix"], PYTHON], ids=lambda words: words[0].rpartition("/")[2])
+@pytest.mark.parametrize("shell", EACH, ids=["sh", "bash", "baton"])
 def test_aliases_of_hosts_and_short_urls_are_resolved(env, server, tmp_path, shell):
     home = tmp_path / "home"
     (home / ".ssh/more.d").mkdir(parents=True)
@@ -199,7 +200,7 @@ def test_aliases_of_hosts_and_short_urls_are_resolved(env, server, tmp_path, she
     assert [seen.headers["baton-project"].decode() for seen in server.seen] == [name for _, name in SPELLINGS]
 
 
-@pytest.mark.parametrize("shell", [["sh"], ["bash", "--posix"], PYTHON], ids=lambda words: words[0].rpartition("/")[2])
+@pytest.mark.parametrize("shell", EACH, ids=["sh", "bash", "baton"])
 def test_the_worktrees_of_a_repository_are_reported_from_each_of_them(env, server, tmp_path, shell):
     first = repository(tmp_path / "shop", "git@github.com:acme/shop.git")
     run_shim(shell, env, first)
