@@ -80,6 +80,7 @@ UNCLEAR: dict[str, tuple[str | bytes, str]] = {
 }
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(("content", "why"), UNCLEAR.values(), ids=UNCLEAR)
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 def test_a_file_that_is_not_understood_is_left_alone(person, content, why, command):

@@ -96,6 +96,7 @@ FOREIGN = [
 ]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(("client", "text"), FOREIGN)
 def test_a_file_that_cannot_be_understood_or_is_anothers_is_left_alone(person, client, text):
     place = {row[0]: row[3] for row in FILES if row[1] == "user" and not row[2]}[client]

@@ -113,6 +113,7 @@ def test_an_installation_is_told_in_three_lines(machine):
     assert machine.types("hooks", "install").stdout.startswith("Already installed: ")
 
 
+@pytest.mark.slow("installs the hooks of each client twice")
 def test_hooks_that_fail_closed_stay_so_when_they_are_repaired(machine):
     machine.does("hooks", "install", "--fail-closed")
     (machine.home / ".local/share/baton/baton-lib.sh").unlink()

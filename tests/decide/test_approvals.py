@@ -453,6 +453,7 @@ def compared(one):
     return one | {"tool_input": {key: value for key, value in one["tool_input"].items() if key not in free}}
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("changed", [*OF_CALL, *TERMS])
 @given(one=ACTS, other=ACTS)
 def test_two_acts_have_one_digest_only_if_they_are_the_same(one, other, changed):

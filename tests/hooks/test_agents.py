@@ -136,6 +136,7 @@ def test_much_is_cut(one, env, folder, server):
     assert len(sent) < 130_000
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "description",
     [
@@ -171,6 +172,7 @@ MODELS = {
 }
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(("variables", "expected"), MODELS.items())
 def test_a_session_s_start_reports_what_the_environment_says_of_models(shell, env, folder, server, variables, expected):
     server.reply = answers(b"{}")

@@ -12,6 +12,7 @@ from tests.support.samples import one_in
 ANSWERS = attacks("colleagues", "answer")
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("one", one_in(5, ANSWERS, "runs each shim"), ids=[one["name"] for one in ANSWERS])
 def test_an_answer_that_changes_or_allows_what_no_policy_may_is_dropped_aloud(shell, env, folder, server, one):
     event, answer = one.get("event", "PreToolUse"), one["answer"].encode()

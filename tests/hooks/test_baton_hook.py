@@ -333,6 +333,7 @@ def test_a_server_that_cannot_be_reached_is_told_as_such(one, env, folder, url, 
     assert "did not answer" not in ran.out.decode()
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY", "all_proxy"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_no_proxy_stands_before_loopback(one, env, folder, server, name, host):

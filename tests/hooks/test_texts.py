@@ -30,6 +30,7 @@ def write(path, text="!`ls`"):
     path.write_text(text)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     "place",
     [

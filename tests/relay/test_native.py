@@ -224,6 +224,7 @@ def test_server_of_the_clients_environment_is_asked_itself(setting: Setting) -> 
     assert setting.server.seen == []
 
 
+@pytest.mark.slow("starts a second relay")
 def test_taken_port_leaves_the_socket(setting: Setting) -> None:
     second = setting.socket.with_name("second.sock")
     config = setting.env["HOME"] + "/.config/baton/config"

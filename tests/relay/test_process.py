@@ -151,6 +151,7 @@ def test_a_client_does_not_wait_for_the_answer_about_a_result(
         _Server.holds.clear()
 
 
+@pytest.mark.slow("starts a relay of its own")
 def test_shim_asks_the_server_itself_after_the_relay_was_killed(
     socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
 ) -> None:
@@ -167,6 +168,7 @@ def test_shim_uses_no_relay_for_another_server(socket_of_relay: Path, settings: 
     assert _requests(socket_of_relay) == 0
 
 
+@pytest.mark.slow("starts a relay of its own")
 def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(
     socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
 ) -> None:

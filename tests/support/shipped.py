@@ -3,12 +3,11 @@
 from functools import cache, lru_cache
 
 from baton.rules.policy import load as loading
-from baton.rules.policy.load import PolicySet, load
+from baton.rules.policy.load import PolicySet, load, rebuilt
 from baton.rules.policy.rules.files import Layer
 from baton.shared import policy_folders
 
-_BUILD = loading._shipped.__wrapped__
-loading._shipped = lru_cache(maxsize=8)(_BUILD)
+loading._shipped = lru_cache(maxsize=8)(loading._shipped.__wrapped__)
 """Tests build small sets in turn with the shipped one, which takes longer than most tests: a server knows two."""
 
 _FOLDER, _read = policy_folders.shipped(), policy_folders.read
@@ -38,4 +37,4 @@ def shipped() -> PolicySet:
 
 def unread() -> PolicySet:
     """Return the shipped policies built anew: a set that has judged no call yet, for who counts or changes how it does."""
-    return _BUILD(tuple(shipped_files().items()))
+    return rebuilt([shipped_layer()], ())

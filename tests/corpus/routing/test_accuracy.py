@@ -44,6 +44,7 @@ def test_what_is_for_nobody_gets_no_text(measured):
     assert measured.false_texts["follow"] == 0
 
 
+@pytest.mark.slow("measures all prompts three times")
 def test_an_example_for_each_agent_never_makes_it_worse():
     """Examples that say something new, and that say nothing new: no fewer prompts find their agent than without any."""
     table, found = find(), rosters()
@@ -83,5 +84,6 @@ def test_a_prompt_in_another_language_finds_its_agent():
     assert sum(rank < 3 for rank in ranks) >= 0.9 * len(rows)
 
 
+@pytest.mark.slow("measures all prompts again")
 def test_words_alone_do_most_of_it():
     assert measure(with_table=False).top_1 >= 0.68

@@ -15,7 +15,10 @@ def server(tmp_path_factory):
 
 REQUESTS = [
     pytest.param(
-        one, id=one.name, marks=[pytest.mark.slow("opens a thousand connections")] * (one.connections >= 1_000)
+        one,
+        id=one.name,
+        marks=[pytest.mark.slow("opens a thousand connections")] * (one.connections >= 1_000)
+        + [pytest.mark.slow("sends 64 MiB")] * ("64 MiB" in one.name),
     )
     for one in attacks()
     if "line" not in one.request
