@@ -1,6 +1,7 @@
 """A runner on this machine, with the small agent as its providers, and a fake server."""
 
 import asyncio
+import importlib
 import io
 import os
 import subprocess
@@ -14,12 +15,20 @@ import yaml
 
 from baton.runner.config import RunnerConfig
 from baton.runner.home import Home
-from baton.runner.runner import JobRunner, TerminalProgress
 from baton.runner.wire import Link
 from tests.runner.stand_in import StandIn
 
 BATON = str(Path(sys.executable).with_name("baton"))
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]
+
+
+@pytest.fixture(scope="session")
+def drives():
+    """Return what finds a class of a running job by its module in `baton.runner`.
+
+    The library that drives agents takes longer to import than most tests here, and each worker collects all of them.
+    """
+    return lambda module, name: getattr(importlib.import_module(f"baton.runner.{module}"), name)
 
 
 @pytest.fixture
@@ -68,15 +77,16 @@ def settings(shop):
 
 
 @pytest.fixture
-def running(server, settings, tmp_path):
+def running(server, settings, tmp_path, drives):
     """Run a runner in this loop, as often as wanted; at the end it is stopped as by two Ctrl-C."""
 
     @asynccontextmanager
     async def run(hurry=True, **more):
         config = msgspec.convert(settings(**more), RunnerConfig)
         told = io.StringIO()
-        runner = JobRunner(
-            config, Link(url=server.url), Home(tmp_path / "home"), dict(os.environ), TerminalProgress(told)
+        progress = drives("runner", "TerminalProgress")(told)
+        runner = drives("runner", "JobRunner")(
+            config, Link(url=server.url), Home(tmp_path / "home"), dict(os.environ), progress
         )
         runner.told = told
         task = asyncio.create_task(runner.run())

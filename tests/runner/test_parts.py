@@ -12,9 +12,7 @@ from baton.runner import config, files, template
 from baton.runner.agents import updates
 from baton.runner.agents.process import ProcessTree
 from baton.runner.environment import OF_PROVIDER, environment
-from baton.runner.job import RunningJob
 from baton.runner.permissions import Permissions, named_paths, with_locations
-from baton.runner.runner import TerminalProgress
 from baton.runner.wire import LeasedTask, LeaseRevoked, Link, PermissionReply, RequestRefused, ServerConnection
 from baton.runner.worktrees.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
 from baton.shared.providers import PROVIDERS
@@ -205,7 +203,7 @@ def test_every_provider_has_variables_of_its_own():
     ("by-rules", "policy", True), ("by-rules", "user", True), ("always", "policy", False), ("always", "user", True),
     ("always", "", False),
 ])  # fmt: skip
-async def test_with_confirm_always_only_a_person_allows(tmp_path, confirm, by, allowed):
+async def test_with_confirm_always_only_a_person_allows(tmp_path, drives, confirm, by, allowed):
     answers = iter(
         [PermissionReply(permission="p0", answer="allow"), PermissionReply(permission="p1", answer="pending")]
     )
@@ -217,7 +215,9 @@ async def test_with_confirm_always_only_a_person_allows(tmp_path, confirm, by, a
 
     lease = LeasedTask(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
     settings = config.RunnerConfig(confirm=confirm)
-    job = RunningJob(lease, settings, ServerConnection(), Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
+    job = drives("job", "RunningJob")(
+        lease, settings, ServerConnection(), Worktrees(tmp_path, keep=1, days=1), tmp_path, {}
+    )
     job._permissions = Permissions(tmp_path, job._ask, confirm=confirm)
     request = {"title": "run make", "tool_input": {}}
     assert await job._permissions.allowed(request) == (confirm == "by-rules")
@@ -325,14 +325,14 @@ async def test_a_persons_word_counts_even_when_it_comes_before_the_question_is_o
 
 
 @pytest.mark.parametrize("error", [RequestRefused("no"), LeaseRevoked("another's")])
-async def test_a_request_that_the_server_does_not_answer_is_denied(tmp_path, error):
+async def test_a_request_that_the_server_does_not_answer_is_denied(tmp_path, drives, error):
     class ServerConnection:
         async def ask(self, *_):
             raise error
 
     lease = LeasedTask(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
     worktrees = Worktrees(tmp_path, keep=1, days=1)
-    job = RunningJob(lease, config.RunnerConfig(), ServerConnection(), worktrees, tmp_path, {})
+    job = drives("job", "RunningJob")(lease, config.RunnerConfig(), ServerConnection(), worktrees, tmp_path, {})
     permissions = Permissions(tmp_path, job._ask)
     assert not await permissions.allowed({"title": "run make", "tool_input": {}})
 
@@ -342,13 +342,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_a_line_a_job_which_is_written_over(shop, tmp_path):
+def test_a_terminal_shows_a_line_a_job_which_is_written_over(shop, tmp_path, drives):
     lease = LeasedTask(job="job_0123456789", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
     server = ServerConnection(Link(url="http://127.0.0.1:9"), "r")
-    job = RunningJob(lease, config.RunnerConfig(), server, Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
+    job = drives("job", "RunningJob")(
+        lease, config.RunnerConfig(), server, Worktrees(tmp_path, keep=1, days=1), tmp_path, {}
+    )
     job.note, job.events = "edit \x1b[2Ja.py", 7
     out = Terminal()
-    shown = TerminalProgress(out)
+    shown = drives("runner", "TerminalProgress")(out)
     shown.show([job])
     assert "job_01234567  codex in shop  0 s  7 events  edit  [2Ja.py" in out.getvalue()
     shown.say("something happened")

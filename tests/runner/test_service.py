@@ -13,7 +13,6 @@ import pytest
 
 from baton.runner import service as services
 from baton.runner.home import Home
-from baton.runner.runner import Notices
 from baton.runner.service import Background, Launchd, ServiceError, Systemd, last_lines, log_of, rotate, service
 from tests.runner.conftest import BATON, ended, happens
 
@@ -129,10 +128,10 @@ class Terminal(io.StringIO):
     [(True, ":0", 0), (True, "", 0), (False, ":0", 0), (True, ":0", 1)],
     ids=["desktop", "bell", "off", "refused"],
 )
-async def test_a_notice_is_shown_on_the_desktop_or_by_the_bell(tmp_path, on, display, status):
+async def test_a_notice_is_shown_on_the_desktop_or_by_the_bell(tmp_path, drives, on, display, status):
     called = program(tmp_path / "bin", "notify-send", status)
     out = Terminal()
-    notices = Notices({"PATH": f"{tmp_path}/bin:/bin", "DISPLAY": display}, out, on=on)
+    notices = drives("runner", "Notices")({"PATH": f"{tmp_path}/bin:/bin", "DISPLAY": display}, out, on=on)
     notices.show("codex in shop", "--job_1 asks\x1b[2J " + "x" * 500)
     await happens(lambda: not notices._showing)
     shown = called.read_text() if called.exists() else ""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from baton.runner.agents.acp_driver import AcpDriver
 from baton.runner.agents.claude_print import ClaudePrint
 from baton.runner.agents.driving import AgentRun
 from baton.runner.agents.updates import tool_server
@@ -60,11 +59,12 @@ async def test_only_an_agent_of_a_roster_is_given_them(server, running, tmp_path
     assert [(name, arguments) for name, arguments, _ in told] == ([("baton", ["mcp"])] if given else [])
 
 
-def test_no_secret_stands_on_a_command_line():
+def test_no_secret_stands_on_a_command_line(drives):
     task = AgentRun(prompt="go", folder=Path(), tools=tool_server(LEASE, ENV))
     command = ClaudePrint(Provider(command=["claude"]), task, None, None).command()
     config = json.loads(command[command.index("--mcp-config") + 1])
     assert config["mcpServers"]["baton"]["env"] == {"BATON_SESSION": "s-1"}
     assert command[command.index("--allowedTools") + 1] == "mcp__baton"
     assert "s3cret" not in " ".join(command)
-    assert AcpDriver(Provider(command=["agent"]), task, None, None).command() == ["agent"]
+    driver = drives("agents.acp_driver", "AcpDriver")(Provider(command=["agent"]), task, None, None)
+    assert driver.command() == ["agent"]
