@@ -1,4 +1,5 @@
-"""The plugins of this suite, each in a run of its own: the second chance of tests of real parts, the random order, matrices, brief reports."""
+"""The plugins of this suite, each in a run of its own: the second chance of tests of real parts, the random order, matrices,
+modules that are left out, brief reports."""
 
 import os
 import re
@@ -53,7 +54,9 @@ def run(tmp_path):
         file = tmp_path / folder / "test_it.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(source)
-        plugins = [f"-ptests.support.{name}" for name in ("brief_reports", "matrices", "second_chance")]
+        plugins = [
+            f"-ptests.support.{name}" for name in ("brief_reports", "left_out_modules", "matrices", "second_chance")
+        ]
         command = [
             sys.executable,
             "-m",
@@ -65,7 +68,7 @@ def run(tmp_path):
             tmp_path,
             *plugins,
             *options,
-            file,
+            file.parent,
         ]
         return subprocess.run(
             [*map(str, command[:3]), "-pno:schemathesis", "-pno:randomly", *map(str, command[3:])],
@@ -114,6 +117,17 @@ def test_of_a_matrix_one_case_in_some_is_not_slow(run):
     quick = run("any", source, "-mnot slow")
     assert re.findall(r"ran (\d+)", quick.stdout) == ["0", "5", "10", "15"]
     assert "20 passed" in run("any", source).stdout
+
+
+def test_a_module_that_is_left_out_as_a_whole_is_not_imported(run):
+    source = "import pytest\npytestmark = pytest.mark.slow('a reason')\ndef test_it():\n    pass\nprint('imported')\n"
+    for chosen, is_imported in (
+        ("not slow", False),
+        ("not image and not slow", False),
+        ("not image", True),
+        ("", True),
+    ):
+        assert ("imported" in run("any", source, f"-m{chosen}").stdout) is is_imported, chosen
 
 
 @pytest.mark.parametrize("options", [(), ("-n1",), ("-n1", "--durations=1")])
