@@ -180,6 +180,7 @@ def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(
 
 def test_session_start_starts_the_relay(socket_of_relay: Path, settings: dict[str, str], tmp_path: Path) -> None:
     _ask(socket_of_relay, "DELETE", "/relay")
+    until(lambda: not socket_of_relay.exists())  # until then the next one leaves it the place
     config = tmp_path / ".config/baton/config"
     config.write_text(config.read_text().replace("/bin/true", sys.executable))
     assert run_shim(["sh"], settings, tmp_path, "claude-code", "SessionStart").code == 0
