@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.support.forge import forge
-from tests.support.server import served, until
+from tests.support.server import serving, until
 
 CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "git status"}}
 
@@ -13,7 +13,7 @@ CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "git s
 @pytest.fixture
 def server(tmp_path, new_postgres):
     url = new_postgres()
-    with served(tmp_path / "home", BATON_DATABASE_URL=url) as running:
+    with serving(tmp_path / "home", BATON_DATABASE_URL=url) as running:
         running.database = url.partition("@/")[2].partition("?")[0]
         running.token = (running.home / "admin-token").read_text().strip()
         yield running

@@ -181,7 +181,10 @@ _leaving = []
 
 @contextmanager
 def served(home, **env):
-    """Serve as `serving` does, for fixtures after which nobody looks: the next test does not wait for the end."""
+    """Serve as `serving` does, for fixtures after which nobody looks: the next test does not wait for the end.
+
+    Not with a database or a Redis that a fixture takes away next.
+    """
     home.mkdir(parents=True, exist_ok=True)
     server = Server(home, env)
     try:
