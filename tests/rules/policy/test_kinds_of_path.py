@@ -1,6 +1,6 @@
 """Many paths are searched by kinds, up to a limit; the rest counts as being everywhere."""
 
-from baton.rules.call.places.places import Locator
+from baton.rules.call.places.places import Locator, own_names
 from baton.rules.policy.matching.context import MOST, KindsOfPath
 
 LOCATOR = Locator([], [], [], {"infra": ["infra/**", "**/*.tf"]})
@@ -11,7 +11,7 @@ def located(target, base, reach):
 
 
 def many(find):
-    return KindsOfPath(find, LOCATOR.alike_names("", "/w", "/w"), LOCATOR.everywhere)
+    return KindsOfPath(find, LOCATOR.alike_names, own_names("", ("/w", "/w")), LOCATOR.everywhere)
 
 
 def test_paths_of_one_kind_are_looked_up_once():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.rules.call.places.path_groups import ALIKE
-from baton.rules.call.places.places import Locator
+from baton.rules.call.places.places import Locator, own_names
 from tests.support.cases import every
 from tests.support.shipped import shipped
 
@@ -51,7 +51,7 @@ paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join)
 )
 def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, cwd, root, reach):
     one = locator()
-    instead = one.alike_names(INSTALLED, cwd, root).alike(path, base)
+    instead = one.alike_names.alike(path, base, own_names(INSTALLED, (cwd, root)))
     rest = cwd, root, reach
     assert one.places(path, base, *rest, INSTALLED) == one.places(instead, base, *rest, INSTALLED)
     for mentioned in ("", "infra x.tf"):
@@ -74,10 +74,10 @@ def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, 
     ],
 )
 def test_only_names_that_are_nowhere_listed_are_replaced(path, instead):
-    assert locator().alike_names("", "/home/ann/work", "").alike(path, "") == instead
+    assert locator().alike_names.alike(path, "", own_names("", ("/home/ann/work", ""))) == instead
 
 
 @every("glob", ["infra/?", "infra/[ab]", "x**y"])
 def test_globs_that_fit_any_name_leave_all_paths_as_they_are(glob):
-    names = Locator([], [], [], {"infra": [glob]}).alike_names("", "/w", "")
-    assert names.alike("pages/one", "") == "pages/one"
+    names = Locator([], [], [], {"infra": [glob]}).alike_names
+    assert names.alike("pages/one", "", own_names("", ("/w", ""))) == "pages/one"

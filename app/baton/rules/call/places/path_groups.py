@@ -37,36 +37,36 @@ ALIKE = "\x01\x01\x01"  # replacement of a name. No readable line contains it, a
 
 
 class AlikeNames:
-    """The significant names for one set of globs and folders; all other names are equivalent."""
+    """The significant names for one set of globs; all others are equivalent, but for the names of a call's own folders."""
 
-    def __init__(self, paths: Iterable[str], folders: Iterable[str]) -> None:
-        folders = tuple(folders)
-        names = {name for path in (*paths, *folders) for name in path.casefold().removeprefix("!").split("/")}
+    def __init__(self, paths: Iterable[str]) -> None:
+        names = {name for path in paths for name in path.casefold().removeprefix("!").split("/")}
         wild = {name for name in names if name.strip("*") and _WILD.search(name)}
         self._names = frozenset(names - wild) | _NAMED_IN_CODE
         literals = [max(literal_parts(name), key=len) for name in sorted(wild)]
         # Two stars within a name match across folders, and `?` alone matches any one-letter name.
-        self._usable = all(map(_is_plain, folders)) and all(literals) and not any("**" in name for name in wild)
+        self._usable = all(literals) and not any("**" in name for name in wild)
         self._literal = re.compile("|".join(map(re.escape, literals)) or r"(?!)")
 
-    def alike(self, path: str, base: str | None) -> str:
+    def alike(self, path: str, base: str | None, own: frozenset[str] | None) -> str:
         """Return an equivalent path, as written, with the same places from the same folder; often itself.
 
         Args:
             path: The path as written.
             base: Its base folder, as in `shell.model.Write`.
+            own: `places.own_names` of the call.
         """
-        if not self._usable or not _PLAIN.fullmatch(path) or (base and not _is_plain_folder(base)):
+        if own is None or not self._usable or not _PLAIN.fullmatch(path) or (base and not _is_plain_folder(base)):
             return path
         found = self._literal.search
         if "/" not in path and path[1:2] != ":":  # most arguments are one name, neither of Windows nor in a folder
             low = path.casefold()
-            return path if len(low) < _SHORTEST or low in self._names or found(low) else ALIKE
-        if not _is_plain(path):
+            return path if len(low) < _SHORTEST or low in self._names or low in own or found(low) else ALIKE
+        if not is_plain(path):
             return path
         return "/".join(
             [
-                name if len(low) < _SHORTEST or low in self._names or found(low) else ALIKE
+                name if len(low) < _SHORTEST or low in self._names or low in own or found(low) else ALIKE
                 for name, low in zip(path.split("/"), path.casefold().split("/"), strict=True)
             ]
         )
@@ -74,10 +74,10 @@ class AlikeNames:
 
 @lru_cache(256)
 def _is_plain_folder(path: str) -> bool:
-    return _is_plain(path)
+    return is_plain(path)
 
 
-def _is_plain(path: str) -> bool:
+def is_plain(path: str) -> bool:
     """Return whether a path is neither of Windows, nor possibly one of devices or processes."""
     if _DRIVE.match(path):
         return False

@@ -8,7 +8,7 @@ from itertools import chain
 import msgspec
 
 from baton.lib.bash.model import Reach
-from baton.rules.call.places.path_groups import AlikeNames, PathGroups
+from baton.rules.call.places.path_groups import AlikeNames, PathGroups, is_plain
 from baton.rules.call.places.protected import Protected, TouchedPath
 
 Place = str  # the name of a place: one of `BUILT_IN`, or of a group of paths in config.yaml
@@ -97,8 +97,7 @@ class Locator:
         self._protected = lru_cache(maxsize=256)(self._build)
         self._cached = lru_cache(maxsize=4096)(self._places)
         self.everywhere = _ANYWHERE | self._groups.names
-        self.alike_names = lru_cache(maxsize=16)(self._build_names)
-        """Return a call's significant names: `alike_names(installed, cwd, root)`, as in `places`."""
+        self.alike_names = AlikeNames(self._paths)
 
     def places(
         self, target: str, base: str | None, cwd: str, root: str, reach: Reach = "file", installed: str = ""
@@ -152,13 +151,23 @@ class Locator:
                 found.update(self._groups.possibly_holding(path.whole, reach, normal(root) or normal(cwd), mentioned))
         return frozenset(found)
 
-    def _build_names(self, installed: str, cwd: str, root: str) -> AlikeNames:
-        real = chain.from_iterable(installed_paths(installed, normal(root)).values())
-        return AlikeNames((*self._paths, *real), (cwd, root, normal(cwd), normal(root)))
-
     def _build(self, installed: str, root: str) -> tuple[tuple[Place, Protected], ...]:
         real = installed_paths(installed, root)
         return tuple((place, globs.beside(real.get(place, ()))) for place, globs in self._globs.items())
+
+
+def own_names(installed: str, folders: tuple[str, ...]) -> frozenset[str] | None:
+    """Return the names of a call's folder, project, worktrees and installed paths; None if no path is like another there."""
+    size = len(installed) + sum(map(len, folders))
+    return (_own_names if size <= _NOT_CACHED else _own_names.__wrapped__)(installed, folders)
+
+
+@lru_cache(maxsize=1_024)
+def _own_names(installed: str, folders: tuple[str, ...]) -> frozenset[str] | None:
+    folders += tuple(map(normal, folders))
+    real = list(chain.from_iterable(installed_paths(installed, "").values()))
+    names = {name for path in (*folders, *real) for name in path.casefold().split("/")}
+    return frozenset(names) if all(map(is_plain, folders)) and not any(map(_OPEN.search, names)) else None
 
 
 def installed_paths(installed: str, root: str) -> dict[str, list[str]]:

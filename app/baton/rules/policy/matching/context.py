@@ -27,7 +27,17 @@ from baton.rules.call.call import (
 )
 from baton.rules.call.commands import REMARKS, has_unread_command
 from baton.rules.call.places.path_groups import STAR, AlikeNames
-from baton.rules.call.places.places import BUILT_IN, GROUNDS, Locator, Place, normal, resolve, server_numbers, within
+from baton.rules.call.places.places import (
+    BUILT_IN,
+    GROUNDS,
+    Locator,
+    Place,
+    normal,
+    own_names,
+    resolve,
+    server_numbers,
+    within,
+)
 from baton.rules.call.verdict import Facts, Level
 from baton.rules.policy.rules.model import Config
 
@@ -87,10 +97,11 @@ class KindsOfPath:
         self,
         find: Callable[[str, str | None, Reach], frozenset[Place]],
         names: AlikeNames,
+        own: frozenset[str] | None,
         everywhere: frozenset[Place],
     ) -> None:
         self._find = find
-        self._names = names
+        self._names, self._own = names, own
         self._everywhere = everywhere
         self._spent = 0
         self._alike: dict[tuple[str, str | None], str] = {}
@@ -101,7 +112,7 @@ class KindsOfPath:
         # Rules ask about a path with one reach after the other.
         alike = self._alike.get((target, base))
         if alike is None:
-            alike = self._alike[target, base] = self._names.alike(target, base)
+            alike = self._alike[target, base] = self._names.alike(target, base, self._own)
         kind = alike, base, reach
         found = self._kinds.get(kind)
         if found is None:
@@ -374,8 +385,8 @@ class Context:
     @cached_property
     def _kinds_of_path(self) -> KindsOfPath:
         locator = self.policies.locator
-        names = locator.alike_names(self.facts.installed, self.call.cwd, self.root)
-        return KindsOfPath(self._find_places, names, locator.everywhere)
+        own = own_names(self.facts.installed, (self.call.cwd, self.root, *self.call.worktrees))
+        return KindsOfPath(self._find_places, locator.alike_names, own, locator.everywhere)
 
     def _find_places(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
         found = self._in_worktrees(target, base, reach)
