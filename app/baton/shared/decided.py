@@ -8,7 +8,6 @@ import msgspec
 from baton.clients.event import HookAnswer
 from baton.clients.registry import can_ask, words_of
 from baton.clients.tool_inputs import runs_lines
-from baton.lib.text.masking import WINDOW
 from baton.rules.call.call import ToolCall
 from baton.rules.call.commands import SHELL_KEYS, command_of
 from baton.rules.call.edited_files import edited_paths, without_content
@@ -110,8 +109,7 @@ def decision_record(decided: DecidedCall) -> Record:
     )
 
 
-_record_texts = KeptTexts(Record)
-masked = _record_texts.masked
+masked = KeptTexts(Record).masked
 _NOTHING = Record(
     id="", at=datetime.fromtimestamp(0, UTC), organisation="", team="", user="", client="", event="PreToolUse"
 )
@@ -145,8 +143,6 @@ def _injected(call: ToolCall, decision: Decision) -> str:
 def packed_record(record: Record | DecidedCall) -> bytes:
     """Build, bound, mask and encode a record."""
     built = decision_record(record) if isinstance(record, DecidedCall) else record
-    if _record_texts.size(built) > WINDOW:
-        built = _record_texts.bounded(built)
     return _encode(masked(built))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter, le
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -12,6 +13,7 @@ from baton.shared.storable import storable
 
 S = TypeVar("S", bound=msgspec.Struct)
 _Change = Callable[[Any], Any]
+_SHARINGS = ("person", "chance", "none")
 
 
 class KeptTexts(Generic[S]):
@@ -24,7 +26,8 @@ class KeptTexts(Generic[S]):
     def __init__(self, kind: type[S]) -> None:
         self._masks: list[tuple[str, _Change]] = []
         self._bounds: list[tuple[str, _Change]] = []
-        self._texts: list[tuple[str, TextRule, bool]] = []
+        rules: dict[str, TextRule] = {}
+        self._lists: dict[str, TextRule] = {}
         self._nested: list[tuple[str, KeptTexts[Any], bool]] = []
         for name, hint in get_type_hints(kind, include_extras=True).items():
             inner, several = _inner(hint)
@@ -38,62 +41,78 @@ class KeptTexts(Generic[S]):
                 self._masks.append((name, _of_each(texts.masked) if several else texts.masked))
                 self._bounds.append((name, _of_each(texts.bounded) if several else texts.bounded))
             elif inner is not None and inner is not OWN:
-                self._texts.append((name, inner, several))
+                (self._lists if several else rules)[name] = inner
                 window = 2 * inner.longest if several else max(WINDOW, 2 * inner.longest)
                 masked, bounded = _masker(inner), _bounder(window)
                 self._masks.append((name, _of_each(masked, inner.most) if several else masked))
                 self._bounds.append((name, _of_each(bounded, inner.most) if several else bounded))
-
-    def size(self, one: S) -> int:
-        """Return how many characters of the struct were chosen by a client."""
-        values = ((getattr(one, name), several) for name, _, several in self._texts)
-        return sum(sum(map(len, value)) if several else len(value) for value, several in values)
+        # Sorted, so that all single texts are read at once and divided by two cuts: each record is checked.
+        texts_of = {each: [name for name, rule in rules.items() if rule.sharing == each] for each in _SHARINGS}
+        names = [name for each in _SHARINGS for name in texts_of[each]]
+        self._read: Callable[[S], tuple[str, ...]] = _reader(names)
+        self._longest = [rules[name].longest for name in names]
+        self._in_bytes = {name: rule.longest for name, rule in rules.items() if rule.cut == "bytes"}
+        self._cuts = len(texts_of["person"]), len(names) - len(texts_of["none"])
 
     def bounded(self, one: S) -> S:
         """Return the struct with each string cut to over its stored length, so masking sees the stored part whole."""
         return msgspec.structs.replace(one, **{name: change(getattr(one, name)) for name, change in self._bounds})
 
     def masked(self, one: S) -> S:
-        """Return the struct with secrets masked, and every text storable and of bounded length."""
+        """Return the struct with secrets masked, and every text storable and of bounded length. A huge one is cut first."""
         if self.is_kept(one):
             return one
+        if self._size(one) > WINDOW:
+            one = self.bounded(one)
         return msgspec.structs.replace(one, **{name: change(getattr(one, name)) for name, change in self._masks})
 
     def is_kept(self, one: S) -> bool:
         """Return whether masking would change nothing: true of most structs, and cheaper to find out."""
-        found: dict[str, list[str]] = {"person": [], "chance": [], "none": []}
-        for name, kept, several in self._texts:
-            value = getattr(one, name)
-            if not value:
-                continue
-            if several:
-                if len(value) > kept.most or max(map(len, value)) > kept.longest:
-                    return False
-                found[kept.sharing] += value
-            else:
-                # Bytes are at least as many as characters.
-                if len(value) > kept.longest or (
-                    kept.cut == "bytes" and len(value.encode("utf-8", "surrogatepass")) > kept.longest
-                ):
-                    return False
-                found[kept.sharing].append(value)
-        changing = (*found["chance"], *found["none"])
-        together = "\n".join(changing)
+        found: dict[str, list[str]] = {sharing: [] for sharing in _SHARINGS}
+        if not self.collect(one, found):
+            return False
+        together = "\n".join(found["chance"] + found["none"])
         if storable(together) != together or not _are_kept(*found["person"]):
             return False
         # Cached like the others, the ids of 200,000 sessions would displace the shared names.
-        if may_hold("\n".join(found["none"])) or any(map(suspicious, found["chance"])):
-            return False
-        return all(
-            all(map(texts.is_kept, getattr(one, name))) if several else texts.is_kept(getattr(one, name))
-            for name, texts, several in self._nested
-        )
+        return not (may_hold("\n".join(filter(None, found["none"]))) or any(map(suspicious, found["chance"])))
+
+    def collect(self, one: S, found: dict[str, list[str]]) -> bool:
+        """Add all texts to those of their sharing. Return whether each is short enough to be kept whole."""
+        values = self._read(one)
+        first, second = self._cuts
+        found["person"] += values[:first]
+        found["chance"] += values[first:second]
+        found["none"] += values[second:]
+        are_short = all(map(le, map(len, values), self._longest))
+        for name, longest in self._in_bytes.items():
+            are_short &= len(getattr(one, name).encode("utf-8", "surrogatepass")) <= longest
+        for name, rule in self._lists.items():
+            if texts := getattr(one, name):
+                found[rule.sharing] += texts
+                are_short &= len(texts) <= rule.most and max(map(len, texts)) <= rule.longest
+        for name, kept, several in self._nested:
+            value = getattr(one, name)
+            for part in value if several else (value,):
+                are_short &= kept.collect(part, found)
+        return are_short
+
+    def _size(self, one: S) -> int:
+        """Return how many characters of the struct were chosen by a client."""
+        return sum(map(len, self._read(one))) + sum(sum(map(len, getattr(one, name))) for name in self._lists)
+
+
+def _reader(names: list[str]) -> Callable[[Any], tuple[str, ...]]:
+    """Return a function that reads these attributes at once."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda one: tuple(getattr(one, name) for name in names)
 
 
 @lru_cache(maxsize=4_096)
 def _are_kept(*names: str) -> bool:
     """Return whether names are kept as they are. Cached: a person's calls have the same ones."""
-    together = "\n".join(names)
+    together = "\n".join(filter(None, names))
     longest = max(map(len, names), default=0)
     return longest <= LONGEST_ID and storable(together) == together and not suspicious(together)
 

@@ -18,7 +18,6 @@ from baton.events.writer import BATCH, LogWriter
 from baton.kernel.base import trace
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.redis.client import RedisUnavailable
-from baton.lib.text.masking import WINDOW
 from baton.records.pipeline import store as decisions
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import Mode
@@ -285,8 +284,6 @@ class Recorder:
 
 
 def _packed_report(report: OutcomeReport) -> bytes:
-    if _report_texts.size(report) > WINDOW:
-        report = _report_texts.bounded(report)
     return _encode(_report_texts.masked(report))
 
 
