@@ -23,7 +23,7 @@ async def echo(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"8")]})
         await send({"type": "http.response.body", "body": body, "more_body": True})
         await receive()
-    await respond(send, Response(body, 200, [(b"x-split", b"a\r\nb")] if body == b"evil" else []))
+    await respond(scope, send, Response(body, 200, [(b"x-split", b"a\r\nb")] if body == b"evil" else []))
 
 
 @pytest.fixture

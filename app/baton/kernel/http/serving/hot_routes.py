@@ -382,9 +382,16 @@ def head_of(response: Response) -> Headers:
     ]
 
 
-async def respond(send: Send, response: Response) -> None:
-    """Send a response."""
-    await send({"type": "http.response.start", "status": response.status, "headers": head_of(response)})
+WHOLE = "baton.whole"  # scope key of the server's function that writes a whole response, or returns False
+
+
+async def respond(scope: Scope, send: Send, response: Response) -> None:
+    """Send a response, in one write if possible: a head of its own would wake the client for nothing."""
+    headers = head_of(response)
+    whole = scope.pop(WHOLE, None)  # popped, as it holds the connection, which holds the scope
+    if whole is not None and whole(response.status, headers, response.body):
+        return
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
 
 
@@ -498,14 +505,14 @@ class HotFastAPI(FastAPI):
         except Disconnected:
             return
         except (errors.TooLarge, errors.Unauthenticated, errors.ForbiddenOrigin) as error:
-            await respond(send, problem_response(error, [(REQUEST_ID, name)]))
+            await respond(scope, send, problem_response(error, [(REQUEST_ID, name)]))
 
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes], name: bytes
     ) -> None:
         refusal = self.guard.refusal(headers, page=_is_page(scope))
         if refusal is not None:
-            await respond(send, problem_response(refusal))
+            await respond(scope, send, problem_response(refusal))
             return
         if b"cookie" in headers:
             headers = with_session(scope["method"], headers)
@@ -515,7 +522,7 @@ class HotFastAPI(FastAPI):
         if route is not None:
             response = await _response(route, _request(scope, headers), receive)
             response.headers.append((REQUEST_ID, name))
-            await respond(send, response)
+            await respond(scope, send, response)
             return
         scope[ARRIVED] = asyncio.get_running_loop().time()
         if scope["method"] in READING:

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import httptools
 from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HEADER_VALUE_RE, STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from baton.kernel.base.errors import BatonError, HeadTooLarge, TooLarge
 from baton.kernel.http.peer import PEER, PeerLooks, is_for_people
-from baton.kernel.http.serving.hot_routes import head_of, problem_response
+from baton.kernel.http.serving.hot_routes import WHOLE, Headers, head_of, problem_response
 
 MAX_HEAD = 64 << 10  # maximum bytes of a head, and of a chunked body's framing (sizes, extensions, trailers)
 MOST_HEADERS = 100  # maximum number of headers per request, and of trailers per body
@@ -93,6 +93,7 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         if self._peer is not None:
             self.scope[PEER] = self._peer  # type: ignore[literal-required] # ours
+        self.scope[WHOLE] = self._write_whole  # type: ignore[literal-required] # ours
         self._begin()
 
     def _begin(self) -> None:
@@ -135,6 +136,27 @@ class Protocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
         super()._start_asgi_task(cycle, app)
+
+    def _write_whole(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write the answer to the running request at once; return False if only uvicorn can send it."""
+        cycle = self._running
+        if cycle is None or cycle.response_started or cycle.disconnected or cycle.flow.write_paused:
+            return False
+        if cycle.scope["method"] == "HEAD" or HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        self._write(status, headers, body, keep_alive=cycle.keep_alive)
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
+
+    def _write(self, status: int, headers: Headers, body: bytes, *, keep_alive: bool) -> None:
+        ending = [] if keep_alive else [(b"connection", b"close")]
+        head = b"\r\n".join(map(b": ".join, (*self.server_state.default_headers, *headers, *ending)))
+        self.transport.write(b"".join((STATUS_LINE[status], head, b"\r\n\r\n", body)))
 
     def on_body(self, body: bytes) -> None:
         """Pass on a part of the body."""
@@ -181,9 +203,7 @@ class Protocol(HttpToolsProtocol):
                 self.transport.close()
                 return
         refusal = problem_response(error)
-        headers = [*self.server_state.default_headers, *head_of(refusal), (b"connection", b"close")]
-        head = b"\r\n".join(map(b": ".join, headers))
-        self.transport.write(b"".join((STATUS_LINE[refusal.status], head, b"\r\n\r\n", refusal.body)))
+        self._write(refusal.status, head_of(refusal), refusal.body, keep_alive=False)
         self.transport.write_eof()
         if self._deadline is not None:
             self._deadline.cancel()
