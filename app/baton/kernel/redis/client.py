@@ -251,12 +251,18 @@ class Redis:
                 future.cancel()
             self._count(error)
             raise
-        replies = await asyncio.gather(*futures, return_exceptions=True)
-        for reply in replies:
-            if isinstance(reply, BaseException):
-                self._count(reply)
-                raise reply
-        return replies
+        try:
+            if futures:
+                await asyncio.wait(futures[-1:])  # replies come in order: when the last one is there, all are
+        except asyncio.CancelledError:
+            for future in futures:
+                future.cancel()
+            raise
+        failed = next(filter(None, [future.exception() for future in futures]), None)
+        if failed is not None:
+            self._count(failed)
+            raise failed
+        return [future.result() for future in futures]
 
     async def script(self, script: Script, keys: Sequence[bytes], arguments: Sequence[Argument]) -> Any:
         """Run a script by its SHA-1, or by its source if Redis does not have it yet."""
