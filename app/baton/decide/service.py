@@ -254,8 +254,7 @@ class PreToolUse:
         prior, effect = case.prior, decision.verdict.effect
         if prior is not None and not (prior.retry or prior.wait_ms) and is_refused(call.client, effect):
             # A refused call did not run. In the history it would lead to further refusals.
-            with contextlib.suppress(RedisUnavailable):
-                await self._history.take_back(caller.principal, case.call, case.entry)
+            self._history.take_back(caller.principal, case.call, case.entry)
         return decision
 
     async def _spend(self, case: CallCase, decision: Decision) -> Decision:

@@ -104,7 +104,7 @@ class History:
             interval_ms=rate.interval,
             tolerance_ms=rate.tolerance,
         )
-        self._take_back = Script.read(Path(__file__).with_name("take_back.lua"))
+        self._take_back = Path(__file__).with_name("take_back.lua").read_bytes()
 
     async def begin(
         self,
@@ -149,12 +149,12 @@ class History:
             agents=(agents or b"").decode(),
         )
 
-    async def take_back(self, principal: Principal, call: ToolCall, entry: str = "") -> None:
-        """Remove a refused call from the history: it did not run. `entry` is the entry `begin` appended."""
+    def take_back(self, principal: Principal, call: ToolCall, entry: str = "") -> None:
+        """Remove a refused call from the history: it did not run. `entry` is what `begin` appended. Fire-and-forget."""
         agent, name = _entry(call, entry)
-        await self._redis.script(
-            self._take_back, [place_key(session_tag(principal, call.session_id))], (_CALLS + agent, name)
-        )
+        place = place_key(session_tag(principal, call.session_id))
+        # By its source: nobody waits for the reply that Redis does not know its name.
+        self._redis.send(b"EVAL", self._take_back, 1, place, _CALLS + agent, name)
 
     def _ask_for_editors(self, principal: Principal, call: ToolCall) -> list[asyncio.Future[list[bytes]]]:
         keys = [_edits_key(principal, call.project, path) for path in edited_paths(call)]
