@@ -1,8 +1,15 @@
 -- Removes the last call of a name from an agent's history, and counts it in the field `refused`.
 -- KEYS: 1 what is known of the session. ARGV: 1 the field of the agent's calls, 2 name.
+local calls = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+local line = ARGV[2] .. '\n'
+if string.sub('\n' .. calls, -#line - 1) == '\n' .. line then -- as almost always, no other call came between
+  redis.call('HSET', KEYS[1], ARGV[1], string.sub(calls, 1, -#line - 1))
+  redis.call('HINCRBY', KEYS[1], 'refused', 1)
+  return 0
+end
 local names = {}
 local last
-for name in string.gmatch(redis.call('HGET', KEYS[1], ARGV[1]) or '', '([^\n]*)\n') do
+for name in string.gmatch(calls, '([^\n]*)\n') do
   names[#names + 1] = name
   if name == ARGV[2] then last = #names end
 end

@@ -136,7 +136,7 @@ class Wire(asyncio.Protocol):
             return
         now = self._loop.time()
         self._transport.write(b"".join(self._unsent))
-        self._waiting.extend((future, now) for future in self._unsent_calls)
+        self._waiting.extend([(future, now) for future in self._unsent_calls])
         self._unsent.clear()
         self._unsent_calls.clear()
         if self._watch is None:
@@ -359,7 +359,7 @@ class Redis:
 def digest(*parts: str) -> bytes:
     """Return a name of 32 hexadecimal digits for arbitrary parts."""
     # The lengths distinguish ("ab", "c") from ("a", "bc").
-    text = "".join(f"{len(part)}:{part}" for part in parts)
+    text = "".join([f"{len(part)}:{part}" for part in parts])
     return blake2b(text.encode(), digest_size=16).hexdigest().encode()
 
 
