@@ -47,12 +47,14 @@ class KeptTexts(Generic[S]):
                 self._masks.append((name, _of_each(masked, inner.most) if several else masked))
                 self._bounds.append((name, _of_each(bounded, inner.most) if several else bounded))
         # Sorted, so that all single texts are read at once and divided by two cuts: each record is checked.
-        texts_of = {each: [name for name, rule in rules.items() if rule.sharing == each] for each in _SHARINGS}
-        names = [name for each in _SHARINGS for name in texts_of[each]]
-        self._read: Callable[[S], tuple[str, ...]] = _reader(names)
+        names = sorted(rules, key=lambda name: _SHARINGS.index(rules[name].sharing))
+        sharings = [rules[name].sharing for name in names]
+        self._cuts = sharings.count("person"), len(names) - sharings.count("none")
+        self._read: Callable[[S], tuple[str, ...]] = (
+            attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, name) for name in names)
+        )
         self._longest = [rules[name].longest for name in names]
         self._in_bytes = {name: rule.longest for name, rule in rules.items() if rule.cut == "bytes"}
-        self._cuts = len(texts_of["person"]), len(names) - len(texts_of["none"])
 
     def bounded(self, one: S) -> S:
         """Return the struct with each string cut to over its stored length, so masking sees the stored part whole."""
@@ -100,13 +102,6 @@ class KeptTexts(Generic[S]):
     def _size(self, one: S) -> int:
         """Return how many characters of the struct were chosen by a client."""
         return sum(map(len, self._read(one))) + sum(sum(map(len, getattr(one, name))) for name in self._lists)
-
-
-def _reader(names: list[str]) -> Callable[[Any], tuple[str, ...]]:
-    """Return a function that reads these attributes at once."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda one: tuple(getattr(one, name) for name in names)
 
 
 @lru_cache(maxsize=4_096)

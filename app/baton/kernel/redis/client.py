@@ -254,10 +254,9 @@ class Redis:
         try:
             if futures:
                 await asyncio.wait(futures[-1:])  # replies come in order: when the last one is there, all are
-        except asyncio.CancelledError:
+        finally:  # changes nothing for those that are there
             for future in futures:
                 future.cancel()
-            raise
         failed = next(filter(None, [future.exception() for future in futures]), None)
         if failed is not None:
             self._count(failed)

@@ -294,8 +294,8 @@ class Disconnected(Exception):
     """The client disconnected before its body was complete. No answer is needed."""
 
 
-class Request(msgspec.Struct, frozen=True):
-    """A request as seen by an endpoint. Header names are lower case."""
+class Request(msgspec.Struct):
+    """A request as seen by an endpoint. Header names are lower case. The body is empty until it is read."""
 
     method: str
     path: str
@@ -303,10 +303,6 @@ class Request(msgspec.Struct, frozen=True):
     headers: dict[bytes, bytes]
     body: bytes
     address: str = ""  # address of the peer: the caller or a proxy; "" on a UNIX socket
-
-    def with_body(self, body: bytes) -> "Request":
-        """Return the request with its body."""
-        return Request(self.method, self.path, self.query, self.headers, body, self.address)
 
     def parameter(self, name: str) -> str:
         """Return a query parameter, or ""."""
@@ -593,9 +589,9 @@ async def _response(route: HotRoute, request: Request, receive: Receive) -> Resp
     failed: errors.BatonError
     try:
         caller = route.admit(request.headers)
-        request = request.with_body(await read_body(receive, route.max_body))
+        request.body = await read_body(receive, route.max_body)
         if len(request.body) > route.most_values:
-            request = request.with_body(await bounded(request.body, route.most_values, result=route.with_result))
+            request.body = await bounded(request.body, route.most_values, result=route.with_result)
         return await route.answer(request, caller)
     except Disconnected:
         raise
@@ -607,7 +603,7 @@ async def _response(route: HotRoute, request: Request, receive: Receive) -> Resp
     if route.failed is None:
         return problem_response(failed)
     if isinstance(failed, errors.Unauthenticated | errors.Forbidden) and not request.body:
-        request = request.with_body(await read_start(receive, MAX_REFUSED_BODY))
+        request.body = await read_start(receive, MAX_REFUSED_BODY)
     return await route.failed(request, failed)
 
 
