@@ -385,8 +385,7 @@ async def respond(scope: Scope, send: Send, response: Response) -> None:
     """Send a response, in one write if possible: a head of its own would wake the client for nothing."""
     headers = head_of(response)
     whole = scope.pop(WHOLE, None)  # popped, as it holds the connection, which holds the scope
-    await asyncio.sleep(0)  # the answers of a tick leave together: a write each would wake their client each time
-    if whole is not None and whole(response.status, headers, response.body):
+    if whole is not None and await whole(response.status, headers, response.body):
         return
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
