@@ -25,6 +25,7 @@ def event(n):
     return SinkEvent("jobs", json.dumps({"id": f"e{n}", "subject": f"s{n % 2}"}).encode())
 
 
+@pytest.mark.slow
 async def test_a_second_client_reads_over_tcp_what_was_sent(brokers):
     servers, _owner = brokers
     sink = KafkaSink(f"kafka://{servers}", NAMES)

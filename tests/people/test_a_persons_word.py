@@ -188,6 +188,7 @@ def test_the_socket_is_closed_to_everybody_else(server):
     assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
 
 
+@pytest.mark.slow
 def test_without_a_socket_for_people_the_start_says_so_and_only_a_token_is_a_persons(tmp_path):
     port = free_port()
     in_the_way = person_socket(port)

@@ -175,6 +175,7 @@ async def test_an_unlock_ends_while_the_operators_files_are_broken(process, tmp_
     assert any("rulez" in problem.text for problem in process.policies.problems)
 
 
+@pytest.mark.slow
 async def test_an_unlock_that_is_ended_early_locks_again_and_both_are_audited(process, database):
     made = await process.unlock(user="dora")
     await process.push(DORA, "user", "dora")

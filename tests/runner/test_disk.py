@@ -210,6 +210,7 @@ async def test_a_runner_that_also_logs_to_the_full_disk_ends_by_sigterm(server, 
     assert "Traceback" not in (tmp_path / "runner.out").read_text()
 
 
+@pytest.mark.slow
 async def test_an_end_that_is_stored_and_not_sent_stays_this_runners_until_its_next_start(server, running, tmp_path):
     go_on = tmp_path / "go-on"
     job = server.give(f"say begun\nawait {go_on}\nsay the end")

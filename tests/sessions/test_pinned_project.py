@@ -32,6 +32,7 @@ def each_time(server, headers, request):
             yield request(agent)
 
 
+@pytest.mark.slow
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("later", [RENAMED, MOVED], ids=["renamed", "moved"])
 @pytest.mark.parametrize("first", ["start", "call", "prompt"])

@@ -223,6 +223,7 @@ def test_a_second_server_on_the_same_folder_is_refused_in_words(server, tmp_path
     assert "Traceback" not in found.stderr
 
 
+@pytest.mark.slow
 def test_policies_are_reloaded_whole_and_the_last_good_set_stays(server, http):
     first = http.get("/policies").json()["revision"]
     team, written = server.home / "policies", server.home / "written"

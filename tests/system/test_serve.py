@@ -47,6 +47,7 @@ def test_a_taken_port_is_named(tmp_path):
     assert f":{port}" in found.stderr
 
 
+@pytest.mark.slow
 def test_a_log_for_machines_is_json_from_the_first_line_and_holds_no_token(tmp_path):
     env = {"BATON_LOG_FORMAT": "json", "BATON_AUTH": "on", "BATON_REDIS_URL": "redis://127.0.0.1:1", "BATON_ZZZ": "1"}
     with serving(tmp_path / "home", **env) as server:
@@ -71,6 +72,7 @@ def test_the_date_of_answers_goes_on(tmp_path):
         until(lambda: http.get("/healthz").headers["date"] != first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
     env = {"BATON_LOG_FORMAT": "json", "BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": workers}

@@ -60,6 +60,7 @@ async def test_an_event_and_its_data_alone_become_advisories_once(server, redis,
         assert await server.advised(session) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     "content",

@@ -181,6 +181,7 @@ async def test_a_hung_server_fails_its_callers_and_then_everybody_at_once():
         assert stub.connections == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_a_stall_of_our_own_is_not_blamed_on_redis(valkey_url, new_loop):
     async def stall():

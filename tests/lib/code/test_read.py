@@ -1,5 +1,6 @@
 """Effects of code, by language: each row is a code text and all its findings."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,6 +145,7 @@ DEEP = [
 ]
 
 
+@pytest.mark.slow
 @every("language", LANGUAGES)
 @every("text", DEEP)
 def test_what_is_too_deep_is_not_read_and_harms_nothing(language, text):

@@ -211,6 +211,7 @@ async def test_secrets_are_in_no_log_line(openid, caplog):
         assert secret not in ours
 
 
+@pytest.mark.slow
 def test_without_the_provider_hooks_are_answered_and_tokens_sign_in(tmp_path):
     away = OpenIdProvider()
     away.issuer = f"http://127.0.0.1:{free_port()}"

@@ -146,6 +146,7 @@ async def test_failures_are_held_while_the_database_is_away(no_database, databas
     assert [one.calls for one in (await Latencies(database).summarize(ANN, "hour")).failures] == [2]
 
 
+@pytest.mark.slow
 def test_a_hook_that_could_not_be_decided_is_in_the_answer(http):
     wrong = http.post("/hooks/codex", content=b"no json", headers={"Baton-On-Failure": "allow"})
     assert wrong.status_code == 200

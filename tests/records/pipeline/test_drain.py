@@ -162,6 +162,7 @@ def call_of(number):
     return decision.id, *map(msgspec.msgpack.encode, (decision, report))
 
 
+@pytest.mark.slow
 async def test_an_outcome_that_comes_before_its_decision_is_stored_later(make, database, redis, monkeypatch):
     monkeypatch.setattr("baton.records.pipeline.drain.TRIM_S", 0.05)
     both, log, calls = make(), Log(redis), [call_of(number) for number in range(300)]
@@ -193,6 +194,7 @@ async def test_an_outcome_without_a_decision_is_given_up_in_the_end(make, redis,
     assert caplog.text.count("have no decision (1 so far)") == both.drain.given_up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drains", [["old", "new"], ["old", "old", "new"], ["new", "old"], ["old"]], ids="-".join)
 async def test_old_drains_leave_newer_entries_and_every_outcome_finds_its_decision(
     make, database, redis, monkeypatch, drains

@@ -227,6 +227,7 @@ async def test_queues_are_bounded(redis, monkeypatch):
     await redis.call(b"DEL", JOBS_KEY)
 
 
+@pytest.mark.slow
 def test_a_server_sends_what_it_decides_with_secrets_masked(receiver, tmp_path):
     with serving(
         tmp_path / "home", BATON_OTEL_ENDPOINT=receiver.url, BATON_OTEL_HEADERS="x-key=k1, x-other=k2"

@@ -298,6 +298,7 @@ async def test_a_lead_or_an_admin_sets_it_and_that_is_in_the_audit_log(world, re
         await world.users.set_up_team(LEAD, "red", keep_prompts=True, if_match=stays)
 
 
+@pytest.mark.slow
 async def test_entering_a_team_again_leaves_its_settings_and_other_servers_learn_of_them(world, red, redis, tmp_path):
     await world.users.put_team(ADMIN, "red")
     other = World(world.database, redis, world.recorder, tmp_path)

@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from tests.support.chat_endpoint import ChatEndpoint
 from tests.support.server import NO_CERTIFICATES, Server
@@ -30,6 +31,7 @@ FLAGS = {
 }
 
 
+@pytest.mark.slow
 async def test_routing_asks_the_model_over_http_and_shows_how_it_is(tmp_path):
     (tmp_path / "home").mkdir()
     async with ChatEndpoint() as endpoint:
