@@ -1,12 +1,15 @@
 """Rules are found by a line's content; checking every rule gives the same verdict."""
 
+from collections import Counter
+
 import msgspec
 import pytest
 
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
-from baton.rules.policy.matching.rule import Candidates
+from baton.rules.policy.matching.context import Context
+from baton.rules.policy.matching.rule import Candidates, live_rules
 from tests.lines.corpus import lines
 from tests.support.cases import listed
 from tests.support.shipped import unread
@@ -44,3 +47,14 @@ def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch,
     wrong = {line: verdict.rule for line, verdict in verdicts().items() if verdict != found[line]}
     assert not wrong, listed(wrong)
     assert len(found) > 5_000 // one_of
+
+
+def test_no_guardrail_is_asked_again_about_a_line_that_was_read_before():
+    """Each open check runs for every call: two of them made a known line four times as expensive."""
+    policies = unread()
+    asked = Counter()
+    for line in filter(None, every_line()[::10]):
+        call = ToolCall(client="x", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/home/ann/app")
+        asked.update(one.rule.id for one in live_rules(Context(policies, Facts(call=call, level="strict"))).open)
+    assert {rule for rule in asked if not rule.startswith("orchestrator/")} == set()
+    assert asked["orchestrator/second-lookup"] > 0
