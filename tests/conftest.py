@@ -24,7 +24,7 @@ from baton.rules.policy.load import PolicySet
 from tests.support import shipped as shipped_policies
 from tests.support.databases import empty_postgres, fresh_file, opened
 from tests.support.postgres import TEMPLATE, Postgres, shared, stop_shared
-from tests.support.run_folder import VARIABLE, alone_in_the_run, run_folder
+from tests.support.run_folder import VARIABLE, alone_in_the_run, is_owner, run_folder
 
 _PATIENT = settings(  # neither a slow machine nor luck fails the suite
     deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -68,9 +68,9 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
+def pytest_unconfigure() -> None:
     """Stop what the workers of the run have shared, once all of them have left."""
-    if not hasattr(config, "workerinput"):
+    if is_owner():
         stop_shared(run_folder())
 
 

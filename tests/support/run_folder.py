@@ -12,6 +12,7 @@ from pathlib import Path
 
 VARIABLE = "BATON_TEST_RUN_FOLDER"
 """The variable that names the folder to the processes of a run."""
+_OWNER = "BATON_TEST_RUN_OWNER"
 
 
 @cache
@@ -22,9 +23,14 @@ def run_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="baton-test-", dir="/tmp"))
     folder.chmod(0o755)  # Postgres runs as somebody else where we are root
     os.environ[VARIABLE] = str(folder)
-    pid = os.getpid()
+    os.environ[_OWNER] = str(pid := os.getpid())
     atexit.register(lambda: os.getpid() == pid and shutil.rmtree(folder, ignore_errors=True))
     return folder
+
+
+def is_owner() -> bool:
+    """Return whether this process has made the folder of the run: a pytest that a test starts has not."""
+    return os.environ.get(_OWNER) == str(os.getpid())
 
 
 @contextmanager
