@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import clients
-from tests.e2e.conftest import QUALITY, Played, Prepared, Server, Stage, copied, made
+from tests.e2e.conftest import QUALITY, Played, Prepared, Server, Stage, ask_relay, copied, made
 from tests.e2e.model_endpoint import ModelEndpoint, Step, Use
 from tests.support.server import free_port, until
 
@@ -288,11 +288,14 @@ def test_a_server_that_dies_lets_the_call_pass_or_not_as_installed(own_server, t
     stage.install("claude-code", "--transport", transport, *flags)
 
     def die() -> Step:
+        if transport == "http":
+            until(lambda: ask_relay(stage.home)["rules_as_of"])
         own_server.stop()
         return edit(stage)
 
     stage.claude({"main": [read(stage, "a.py"), die, "bye"]})
-    assert is_edited(stage) is edited
+    # The relay has the rules, which allow the edit: nothing is left undecided.
+    assert is_edited(stage) is (edited or transport == "http")
 
 
 @pytest.mark.parametrize(("flags", "asked"), [((), True), (("--fail-closed",), False)])
