@@ -55,10 +55,17 @@ class Lookups:
             self.by_class and context.shell is None and looks_into_files(call.tool_name, call.tool_input)
         ):
             return False
+        if context.paths:
+            return not context.is_collected
         # `Glob` takes a whole path as its pattern.
         pattern = call.tool_input.get("pattern")
-        paths = context.paths or ((pattern,) if isinstance(pattern, str) and pattern.startswith(("/", "~")) else ())
-        return not paths or not all(self._collected(context.relative(path)) for path in paths)
+        if not isinstance(pattern, str) or not pattern.startswith(("/", "~")):
+            return True
+        return not self._collected(context.relative(pattern))
+
+    def is_collected(self, context: Context) -> bool:
+        """Return whether every path of the input is a result or an own note."""
+        return all(self._collected(context.relative(path)) for path in context.paths)
 
     def of_line(self, context: Context) -> str:
         """Return the first program of the line that reads or searches files, as it is called; "" for none."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -81,7 +81,8 @@ class LineValues:
 
 # Find the places of a call's paths: each kind of path once, up to a limit.
 
-_FOLDERS = 64
+_ANSWERS = 64  # answers kept about one content
+_Answer = TypeVar("_Answer")
 MOST = (
     1_000  # maximum kinds of path searched for one call, at some 120 calls each. The rest counts as being everywhere.
 )
@@ -247,8 +248,8 @@ class ReadingInterface(Protocol):
 
     is_held: bool  # whether the line is part of a skill or a command written by the call
 
-    lookups: dict[tuple[str, str], str]
-    """The program of the line that looks something up, "" for none; None until somebody asks."""
+    known: dict[tuple[object, ...], Any]
+    """What was asked before of this content, by question, working folder and root."""
 
 
 class LookupsInterface(Protocol):
@@ -261,6 +262,10 @@ class LookupsInterface(Protocol):
 
     def of_tool(self, context: "Context") -> bool:
         """Return whether the call's tool reads or searches files."""
+        ...
+
+    def is_collected(self, context: "Context") -> bool:
+        """Return whether every path of the input is a result or an own note."""
         ...
 
     def of_line(self, context: "Context") -> str:
@@ -420,12 +425,21 @@ class Context:
     @property
     def lookup_line(self) -> str:
         """The program of the shell line that reads or searches files, as it is called; "" for none."""
-        known, folders = self.reading.lookups, (self.call.cwd, self.root)
-        if folders not in known:
-            if len(known) >= _FOLDERS:
+        return self._known(self.policies.lookups.of_line)
+
+    @property
+    def is_collected(self) -> bool:
+        """Whether every path of the input is a result or an own note."""
+        return self._known(self.policies.lookups.is_collected)
+
+    def _known(self, ask: Callable[["Context"], _Answer]) -> _Answer:
+        """Return the answer to a question that depends only on the content and the folders."""
+        known, key = self.reading.known, (ask, self.call.cwd, self.root)
+        if key not in known:
+            if len(known) >= _ANSWERS:
                 known.clear()
-            known[folders] = self.policies.lookups.of_line(self)
-        return known[folders]
+            known[key] = ask(self)
+        return known[key]  # type: ignore[no-any-return]
 
     @property
     def is_lookup(self) -> bool:

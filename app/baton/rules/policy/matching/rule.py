@@ -379,7 +379,7 @@ class Reading:
     of a skill or a command written by the call.
     """
 
-    __slots__ = ("_live", "as_given", "guessed", "is_held", "lookups", "paths", "shell")
+    __slots__ = ("_live", "as_given", "guessed", "is_held", "known", "paths", "shell")
 
     def __init__(self, shell: Shell | None, paths: tuple[str, ...], *, as_given: bool) -> None:
         has_guesses = shell is not None and shell.programs != () and shell.programs[-1].guess
@@ -388,7 +388,7 @@ class Reading:
         self.paths = paths
         self.as_given = as_given
         self.is_held = shell is not None and not as_given and any(map(is_prompt_file, paths))
-        self.lookups: dict[tuple[str, str], str] = {}
+        self.known: dict[tuple[object, ...], Any] = {}
         self._live: dict[_Key, LiveRules] = {}
 
     def live(self, context: Context) -> LiveRules:
