@@ -116,6 +116,8 @@ async def lifted(process, whose=DORA, command=LINE, *, used=False, **more):
         f"sh -c '{LINE}; rm -r build'",
         "deployer",
         "other shop --now",
+        "deployer shop till --now",
+        f"{LINE} | tee log",
     ],
 )
 async def test_a_grant_by_shape_lifts_the_rule_for_that_shape_alone(process, database, command):
@@ -123,6 +125,43 @@ async def test_a_grant_by_shape_lifts_the_rule_for_that_shape_alone(process, dat
     assert await lifted(process) == {"own/team": ""}
     assert await lifted(process, command="deployer shop --later") == {"own/team": ""}
     assert await lifted(process, command=command) == {}
+
+
+@every(
+    ("command", "others"),
+    [
+        ("kubectl delete ns shop", ["kubectl delete ns till", "kubectl delete ns", "kubectl delete ns shop till"]),
+        ("deployer --now", ["deployer --now till"]),
+        (f"{LINE} | tee log", [f"{LINE} | tee other", f"{LINE} | tee log other"]),
+        ("deployer 'a b'", None),
+        ("deployer *", None),
+        ("deployer $(cat shop)", None),
+    ],
+)
+async def test_a_shape_has_all_operands_of_each_program_or_is_none(process, database, command, others):
+    files = RULE.format(id="own/team", more="").replace("program: deployer", "program: [deployer, kubectl]")
+    layers = PolicyLayers(database, process.policies, process.changes, process.users)
+    await layers.upload(ADMIN, Where("team", "red"), {"own/team.yaml": files}, reason="r", activate=True, if_match="*")
+    if others is None:
+        with pytest.raises(Invalid, match="no shape"):
+            await granted(process, database, command=command)
+        return
+    await granted(process, database, command=command)
+    assert [await lifted(process, command=one) for one in (command, *others)] == [
+        {"own/team": ""},
+        *({} for _ in others),
+    ]
+
+
+async def test_a_shape_of_a_file_is_its_path(process, database):
+    await granted(process, database, rule=MODE_RULE, tool="Edit", command="", paths=("api/a.py",))
+
+    async def is_lifted(path):
+        made = msgspec.structs.replace(call(), tool_name="Edit", tool_input={"file_path": f"/repo/{path}"})
+        active = (await process.policies.prepare(DORA, "shop", wait_s=None)).policies
+        return process.exceptions.lifted(DORA, made, active) == {MODE_RULE: ""}
+
+    assert [await is_lifted(path) for path in ("api/a.py", "a.py", "web/api/a.py")] == [True, False, False]
 
 
 THEIRS = {
@@ -256,7 +295,7 @@ async def test_a_call_of_which_too_little_is_known_has_no_exception(process, dat
 
 
 async def test_a_call_without_a_shape_is_granted_once_alone(process, database):
-    line = "deployer '$shop'"  # the shape would name a list of config.yaml
+    line = "deployer $shop"  # nobody knows which shop that will be
     with pytest.raises(Invalid, match="no shape"):
         await granted(process, database, "session", command=line)
     await granted(process, database, "once", command=line)
@@ -348,7 +387,7 @@ async def test_three_grants_of_a_shape_propose_a_change_of_the_rule_with_its_rep
     (found,) = await process.exceptions.proposals(LEAD)
     assert (found.grants, found.change.rule, found.change.shape) == (3, "own/team", "deployer shop")
     assert (found.change.count, found.change.cures) == (3, 3)
-    assert "operands" in found.change.exception
+    assert "deployer shop" in found.change.exception
     assert found.change.text
     assert await process.exceptions.proposals(OTHER_LEAD) == []
     with pytest.raises(Forbidden):

@@ -164,7 +164,7 @@ class RuleHits(msgspec.Struct, frozen=True):
             policies: The rules in force.
             rules: The beginning of the rules' ids; with `only`, a rule's id.
             period: When the calls were made.
-            only: The text of a shape.
+            only: The text of an exact shape.
 
         Raises:
             StoreUnavailable: If the database is unavailable.
@@ -218,7 +218,7 @@ def _shapes(policies: PolicySet, begins: str, only: str, records: Sequence[Recor
         if isinstance(facts, str):
             continue
         for rule_id in {hit.id for hit in record.rules if hit.effect in STOPS} & rules.keys():
-            shape = drafts.shape(policies, rules[rule_id], facts)
+            shape = drafts.shape(policies, rules[rule_id], facts, exact=only != "")
             found.setdefault((rule_id, shape.text), []).append((record, facts, shape))
     noisiest = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))[:MOST_SHAPES]
     if only:

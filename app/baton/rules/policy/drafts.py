@@ -23,6 +23,7 @@ UNWRITTEN = "State in one sentence the forbidden action and the reason."
 """The description of a new rule. A layer with it is not activated."""
 Way = Literal["change", "own", "test"]
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:-]{0,60}")
+_PLAIN = re.compile(r"[^\s*?\[$`]+")
 _NO_ID = re.compile(r"[^a-z0-9]+")
 _HARMLESS = ("git status", "ls -l")
 _LONGEST_WORD = 60
@@ -80,13 +81,16 @@ def draft(facts: Facts, line: str, shell: Shell | None, stopped_by: Rule | None,
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What calls that a rule matched have in common: a program with its options, or a tool with a file's name."""
+    """What calls that a rule matched have in common: a program with its options, or a tool with a file's name.
+
+    An exact shape names all operands, or the file's path. Its `condition` is empty if no condition can name them.
+    """
 
     text: str
     condition: dict[str, Any]
 
 
-def shape(policies: PolicySet, rule: Rule, facts: Facts) -> Shape:
+def shape(policies: PolicySet, rule: Rule, facts: Facts, *, exact: bool = False) -> Shape:
     """Return the shape of a call that a rule matched."""
     call = facts.call
     found = findings(policies, rule, facts)
@@ -96,21 +100,38 @@ def shape(policies: PolicySet, rule: Rule, facts: Facts) -> Shape:
     program = next((one for one in programs if " ".join(one.argv).startswith(shown)), None) or _program(shell)
     if program is None:
         path = next((v for key, v in call.tool_input.items() if key in policies.path_keys and isinstance(v, str)), "")
-        name = path.rpartition("/")[2]
-        paths = {"paths": f"**/{name}"} if name and not is_glob(name) else {}
-        return Shape(f"{call.tool_name} {name}".rstrip(), {"tools": call.tool_name, **paths})
+        name = str(_moved(path, call.project_root)).removeprefix(f"{_HOME}/") if exact else path.rpartition("/")[2]
+        is_unnamed = is_glob(name) or call.tool_name in policies.config.shell_tools
+        paths = {"paths": name if exact else f"**/{name}"} if name and not is_glob(name) else {}
+        return Shape(
+            f"{call.tool_name} {name}".rstrip(), {} if exact and is_unnamed else {"tools": call.tool_name, **paths}
+        )
     words = [word.partition("=")[0] for word in program.argv[1:] if word[:1] == "-" and len(word) > 1][:2]
     only: dict[str, Any] = {"program": program.name}
+    acting = [one for one in programs if _LOOKS.isdisjoint(one.categories) and one.name]
+    others: list[dict[str, Any]] = [{"category": sorted(_LOOKS)}]
     if program.subcommand:
         only |= {"subcommand": program.subcommand} | ({"flags_all": words} if words else {})
     else:
         words = [one for one in program.operands if not is_glob(one) and len(one) <= _LONGEST_WORD][:1]
-        only |= {"operands": words} if words else {}
-    beside = sorted({one.name for one in programs if _LOOKS.isdisjoint(one.categories)} - {program.name, ""})
-    others = [{"category": sorted(_LOOKS)}, *([{"program": beside}] if beside else [])]
+        only |= {"operands": words} if words and not exact else {}
+    if exact:
+        words = [*(words if program.subcommand else ()), *program.operands]
+        only |= _operands(program)
+        others += [{"program": one.name} | _operands(one) for one in acting if one is not program]
+    elif beside := sorted({one.name for one in acting} - {program.name}):
+        others.append({"program": beside})
+    is_said = all(_PLAIN.fullmatch(word) for one in (program, *acting) for word in one.operands)
     return Shape(
-        " ".join(filter(None, (program.name, program.subcommand, *words))), {"shell": {"only": [only, *others]}}
+        " ".join(filter(None, (program.name, program.subcommand, *words))),
+        {"shell": {"only": [only, *others]}} if is_said or not exact else {},
     )
+
+
+def _operands(program: Program) -> dict[str, Any]:
+    """Return the conditions that a program has these operands and no other."""
+    said = " ".join((program.name, *program.subcommand.split(), *program.operands))
+    return {"args": [said], "max_operands": len(program.operands)}
 
 
 def excepted(policies: PolicySet, rule: Rule, shape: Shape, facts: Facts) -> RuleDraft | None:

@@ -249,7 +249,7 @@ class Exceptions:
             why = "no rule in force stopped it" if rule is None else str(facts)
             raise Invalid("decision_id", f"is `{decision_id}`, a decision without a possible exception: {why}")
         _check_lock(active, rule.id)
-        found = shape(active, rule, facts)
+        found = shape(active, rule, facts, exact=True)
         condition = msgspec.json.encode(found.condition).decode()
         now = self._now()
         one = RuleException(
@@ -266,7 +266,7 @@ class Exceptions:
             tool=record.tool,
             shown=record.shown,
             shape=found.text,
-            condition=condition if holds(condition, Context(active, facts)) else "",
+            condition=condition if found.condition and holds(condition, Context(active, facts)) else "",
             reason=reason,
             state="requested",
             scope="",
