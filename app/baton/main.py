@@ -178,7 +178,13 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
     )
     # Built after `decide`, although below it: delegated agents' permission requests are decided like any call.
     delegate = build_delegate(
-        kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns, events=events.emitter
+        kernel,
+        users=people.users,
+        rules=decide.pre_tool_use,
+        modes=modes.modes,
+        freezes=modes.freezes,
+        owns_graph=owns,
+        events=events.emitter,
     )
     people.tokens.also(PREFIX, delegate.agent_tokens.check)
     spawn = build_spawn(

@@ -1,12 +1,13 @@
 """Freezes over real HTTP: what they stop, for whom, until when, and who may end them."""
 
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
 
 from tests.support.cases import every
-from tests.support.http_calls import introduce
+from tests.support.http_calls import introduce, ok, refused
 from tests.support.server import serving, until
 
 
@@ -138,12 +139,46 @@ def test_a_freeze_ends_by_itself(http, frozen):
         ({"scope": "organisation", "reason": ""}, "reason"),
         ({"scope": "session", "reason": "r"}, "id"),
         ({"scope": "team", "id": "demo-wbe", "reason": "r"}, "id"),
+        ({"scope": "organisation", "reason": "r", "expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
     ],
 )
 def test_a_bad_freeze_gets_an_error_that_names_the_field(http, body, field):
     answer = http.put("/freezes", json=body)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == field
+
+
+def test_a_lead_freezes_a_session_of_the_team_and_ends_no_freeze_of_an_admin(tmp_path):
+    with serving(tmp_path, BATON_AUTH="on") as server, ExitStack() as stack:
+        token = (server.home / "admin-token").read_text().strip()
+        admin = stack.enter_context(server.client(Authorization=f"Bearer {token}"))
+
+        def of(user, role, team):
+            ok(admin.put(f"/teams/{team}", json={}))
+            made = ok(admin.post("/tokens", json={"user": user, "role": role, "team": team}), 201)
+            return stack.enter_context(server.client(Authorization=f"Bearer {made['text']}"))
+
+        ann, lea, leo = of("ann", "developer", "web"), of("lea", "lead", "web"), of("leo", "lead", "data")
+        event = call(command="ls")
+        one = {"scope": "session", "id": event["session_id"]}
+        assert decided(ann, event)[0] == ""
+        until(lambda: admin.get("/decisions", params={"session_id": one["id"]}).json()["items"])
+        for who, status in ((leo, 404), (lea, 200)):
+            answer = who.put("/freezes", json=one | {"reason": "incident 7"})
+            assert (answer.status_code, "mode" in answer.text) == (status, False)
+        assert ok(ann.get("/freezes"))["items"][0]["id"] == one["id"]
+        verdict, reason = decided(ann, event | {"tool_use_id": "2"})
+        assert (verdict, f"`baton freeze --end --scope session:{one['id']}`" in reason) == ("deny", True)
+        refused(ann.delete("/freezes", params=one), 403, "forbidden", "`lea` has frozen this as `lead`")
+        ok(leo.delete("/freezes", params=one), 204)  # of which it knows nothing
+        assert decided(ann, event | {"tool_use_id": "3"})[0] == "deny"
+        ok(lea.delete("/freezes", params=one), 204)
+        assert decided(ann, event | {"tool_use_id": "4"})[0] == ""
+        for body in ({"scope": "team", "id": "web"}, one):
+            ok(admin.put("/freezes", json=body | {"reason": "incident 8"}))
+            refused(lea.delete("/freezes", params=body), 403, "forbidden", "as `admin`")
+            refused(lea.put("/freezes", json=body | {"reason": "r", "read_only": True}), 403, "forbidden", "as `admin`")
+            ok(admin.delete("/freezes", params=body), 204)
 
 
 @pytest.mark.slow("starts a server of its own")

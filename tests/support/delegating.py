@@ -15,6 +15,7 @@ from baton.events.topics import BY_PAYLOAD
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.peer import PeerLooks
 from baton.kernel.kernel import Kernel
+from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.rules.call.call import Principal
@@ -122,8 +123,15 @@ class World:
         self.modes = Modes(database, kernel.changes, organisation="default", auto_level="strict")
         self.emitted = Emitted()
         self.approvals = Approvals(database, kernel.changes, redis)
+        self.freezes = Freezes(database, kernel.changes, self.users, organisation="default")
         self.all = feature.build(
-            kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns, events=self.emitted
+            kernel,
+            users=self.users,
+            rules=self.rules,
+            modes=self.modes,
+            freezes=self.freezes,
+            owns_graph=owns,
+            events=self.emitted,
         )
         for name in self.all.__struct_fields__:
             setattr(self, name, getattr(self.all, name))

@@ -27,6 +27,7 @@ from baton.events.emitting.emission import Emitter
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.kernel import Kernel, PeriodicTask
+from baton.modes.freezes import Freezes
 from baton.people.users import Users
 from baton.records.pipeline.telemetry import JobTraces
 
@@ -52,7 +53,14 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(
-    kernel: Kernel, *, users: Users, rules: Decider, modes: ModeExemptions, owns_graph: OwnsGraph, events: Emitter
+    kernel: Kernel,
+    *,
+    users: Users,
+    rules: Decider,
+    modes: ModeExemptions,
+    freezes: Freezes,
+    owns_graph: OwnsGraph,
+    events: Emitter,
 ) -> DelegateFeature:
     """Build the services. `rules` decides agents' permission requests."""
     settings, database = kernel.settings, kernel.database
@@ -70,7 +78,7 @@ def build(
         inactivity_timeout_s=settings.job_inactivity_s,
         queue_expiry_s=settings.queue_expiry,
     )
-    jobs = Jobs(database, states, notifier, owns_graph, defaults)
+    jobs = Jobs(database, states, notifier, freezes, owns_graph, defaults)
     return DelegateFeature(
         agent_modes=AgentModes(database, users),
         agent_tokens=agent_tokens,
@@ -85,7 +93,7 @@ def build(
         replies=Replies(database, jobs),
         results=JobResults(database, states, notifier),
         runners=Runners(
-            database, states, notifier, longest_wait_s=settings.poll_s, is_traced=settings.otel_endpoint != ""
+            database, states, notifier, freezes, longest_wait_s=settings.poll_s, is_traced=settings.otel_endpoint != ""
         ),
         streams=JobStreams(database, notifier),
         sweeper=sweeper,

@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 
+from baton.kernel.base.errors import NotFound
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import PROJECT
 from baton.kernel.http.paging import Cursor, IfMatch, Limit, Text, after, etag, page
@@ -16,7 +17,8 @@ from baton.modes.request import ModeTarget, principal_of, refuse_lock, target
 from baton.modes.service import Modes, version_of
 from baton.people.callers import CallerOf, UsersOf
 from baton.people.rate_limits import ADMIN
-from baton.people.users import Users
+from baton.people.users import Users, reach
+from baton.records.review.decisions import DecisionFilter, Decisions
 from baton.rules.call.modes import Freeze, FreezeScope, ModeSetting, Scope
 from baton.shared.caller import Caller
 
@@ -24,6 +26,7 @@ router = APIRouter(tags=["mode"])
 ModeListOf = Annotated[ModeList, Depends(of(ModeList))]
 FreezesOf = Annotated[Freezes, Depends(of(Freezes))]
 ModesOf = Annotated[Modes, Depends(of(Modes))]
+DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 SessionProjectsOf = Annotated[SessionProjects, Depends(of(SessionProjects))]
 
 
@@ -121,14 +124,16 @@ async def list_freezes(caller: CallerOf, freezes: FreezesOf) -> bodies.FreezePag
 
 @router.put("/freezes", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_freeze(
-    caller: CallerOf, users: UsersOf, freezes: FreezesOf, body: bodies.FreezeBody
+    caller: CallerOf, users: UsersOf, freezes: FreezesOf, decisions: DecisionsOf, body: bodies.FreezeBody
 ) -> bodies.ShownFreeze:
     """Refuse all tool calls at a scope from the next call on, or with `read_only` those able to change something.
 
-    It replaces an earlier freeze of the same scope and id. Only the person who set it, a lead or an admin may end it.
+    It replaces an earlier freeze of the same scope and id. Whoever has set it ends it, or somebody with as many rights.
     """
-    where = target(caller, users, body.scope, body.id, "", "")
+    where = target(caller, users, body.scope, body.id, what="freeze")
     await _check_known(caller, users, where)
+    if where.scope == "session":
+        where = await _with_owner(caller, users, decisions, where)
     freeze = Freeze(**body.model_dump() | {"id": where.id, "user": where.user})
     return await freezes.set(caller, freeze)
 
@@ -143,8 +148,17 @@ async def end_freeze(
     reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
 ) -> Response:
     """End a freeze. Ending an absent one is no error."""
-    await freezes.end(caller, target(caller, users, scope, id, "", ""), reason)
+    await freezes.end(caller, target(caller, users, scope, id, what="freeze"), reason)
     return Response(status_code=204)
+
+
+async def _with_owner(caller: Caller, users: Users, decisions: Decisions, where: ModeTarget) -> ModeTarget:
+    """Return a session's place with its owner, as recorded. Raise NotFound if a lead names a session of nobody known."""
+    found, _ = await decisions.find(caller.principal, DecisionFilter(session_id=where.id), "", 1)
+    found = [one for one in found if users.covers(caller.principal, "modes.write", one.user)]
+    if not found and reach(caller.principal, "modes.write") == "team":
+        raise NotFound(f"there is no session `{where.id}` of your team; `baton session list` lists them")
+    return msgspec.structs.replace(where, user=found[0].user) if found else where
 
 
 async def _check_known(caller: Caller, users: Users, where: ModeTarget) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Index, delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.errors import Forbidden, PersonRequired
+from baton.kernel.base.errors import Forbidden, Invalid, PersonRequired
 from baton.kernel.base.sql import Database, insert_into, row_of, table_of, types_of
 from baton.kernel.changes.announce import Changes
+from baton.kernel.changes.audit_store import AUDIT
 from baton.modes.request import ModeTarget
 from baton.people.users import ASK_A_PERSON, Users, covers, require
 from baton.rules.call.call import Principal
@@ -19,6 +21,7 @@ from baton.shared.caller import Caller
 
 KIND = "freezes"
 Key = tuple[str, str, str]
+_RANK = {"developer": 0, "lead": 1, "admin": 2}
 
 
 FREEZES = table_of(
@@ -59,24 +62,19 @@ class Freezes:
             return None
         return strictest(self._known.values(), principal, project, session_id, self._now())
 
+    def live(self) -> list[Freeze]:
+        """List all freezes in force."""
+        now = self._now()
+        return [one for one in self._known.values() if one.expires_at is None or one.expires_at > now]
+
     def concerning(self, principal: Principal) -> list[Freeze]:
         """List the freezes that may hold for a user, in any project and session."""
-        now = self._now()
-        return [
-            one
-            for one in self._known.values()
-            if (one.expires_at is None or one.expires_at > now) and one.holds_for(principal, one.id, one.id)
-        ]
+        return [one for one in self.live() if one.holds_for(principal, one.id, one.id)]
 
     def visible(self, principal: Principal) -> list[Freeze]:
         """List the freezes in force visible to a principal, by scope and name. Raise Forbidden."""
         require(principal, "modes.read")
-        now = self._now()
-        return [
-            one
-            for key, one in sorted(self._known.items())
-            if (one.expires_at is None or one.expires_at > now) and self._is_visible(principal, one)
-        ]
+        return sorted((one for one in self.live() if self._is_visible(principal, one)), key=lambda one: one.key)
 
     def _is_visible(self, principal: Principal, freeze: Freeze) -> bool:
         match freeze.scope:
@@ -94,40 +92,63 @@ class Freezes:
         Raises:
             PersonRequired: An agent asks for it.
             Forbidden: Somebody with more rights has frozen the same.
+            Invalid: It would be over already.
             StoreUnavailable: The database is unavailable; nothing was changed.
         """
-        stored = msgspec.structs.replace(freeze, set_by=caller.principal.user, set_at=self._now())
-        await self._change(caller.principal, freeze.key, stored, freeze.reason)
+        now = self._now()
+        if freeze.expires_at is not None and freeze.expires_at <= now:
+            raise Invalid(
+                "expires_at", f"is `{freeze.expires_at.isoformat()}`, which is over; give a later time or none"
+            )
+        stored = msgspec.structs.replace(freeze, set_by=caller.principal.user, set_at=now)
+        await self._change(caller.principal, freeze, stored, freeze.reason)
         return stored
 
     async def end(self, caller: Caller, where: ModeTarget, reason: str) -> None:
-        """End a freeze. Ending an absent one is no error.
+        """End a freeze, of a session whoever owns it. Ending an absent one is no error.
 
         Raises:
             PersonRequired: An agent asks for it.
             Forbidden: Somebody with more rights has frozen it.
             StoreUnavailable: The database is unavailable; nothing was changed.
         """
-        await self._change(caller.principal, (where.scope, where.user, where.id), None, reason)
+        await self._change(caller.principal, where, None, reason)
 
-    async def _change(self, actor: Principal, key: Key, freeze: Freeze | None, reason: str) -> None:
+    async def _change(self, actor: Principal, where: Freeze | ModeTarget, freeze: Freeze | None, reason: str) -> None:
         if actor.agent:
             raise PersonRequired(f"a freeze needs a person; {ASK_A_PERSON}")
-        name = " ".join(filter(None, key))
-        digest = sha256("".join(f"{len(part)}:{part}" for part in (self._organisation, *key)).encode()).hexdigest()
         async with self._changes.write(KIND, actor, "freeze.set" if freeze else "freeze.end") as change:
-            query = select(FREEZES).where(FREEZES.c.key == digest)
-            row = (await change.connection.execute(query)).one_or_none()
-            before = None if row is None else msgspec.convert(row._asdict(), Freeze)
-            if before is not None and before.set_by != actor.user and require(actor, "modes.write") == "own":
-                raise Forbidden(f"`{before.set_by}` has frozen this; ask them or an admin to end it")
-            if before is None and freeze is None:
+            named = (FREEZES.c.scope == where.scope, FREEZES.c.id == where.id)
+            rows = await change.connection.execute(
+                select(FREEZES).where(FREEZES.c.organisation == self._organisation, *named)
+            )
+            found = [msgspec.convert(row._asdict(), Freeze) for row in rows]
+            same = [one for one in found if one.user == where.user]
+            before = next(iter(same or [one for one in found if not freeze and self._is_visible(actor, one)]), None)
+            key = before.key if before else (where.scope, where.user, where.id)
+            name = " ".join(filter(None, key))
+            if before is not None:
+                await self._check_rights(change.connection, actor, before, name)
+            elif freeze is None:
                 change.unchanged()
+            digest = sha256("".join(f"{len(part)}:{part}" for part in (self._organisation, *key)).encode()).hexdigest()
             await change.connection.execute(delete(FREEZES).where(FREEZES.c.key == digest))
             if freeze is not None:
                 row_values = row_of(freeze, masked=("reason",)) | {"key": digest, "organisation": self._organisation}
                 await change.connection.execute(insert_into(change.connection.dialect.name, FREEZES).values(row_values))
             await change.audit(name, before=_shown(before), after=_shown(freeze), reason=reason)
+
+    async def _check_rights(self, connection: AsyncConnection, actor: Principal, freeze: Freeze, name: str) -> None:
+        """Raise Forbidden if somebody with more rights has set a freeze, by the role in the audit log."""
+        set_before = (
+            AUDIT.c.organisation == self._organisation,
+            AUDIT.c.action == "freeze.set",
+            AUDIT.c.object == name,
+        )
+        newest = select(AUDIT.c.role).where(*set_before).order_by(AUDIT.c.id.desc()).limit(1)
+        role = (await connection.execute(newest)).scalar_one_or_none() or "admin"
+        if freeze.set_by != actor.user and _RANK.get(actor.role, 0) < _RANK.get(role, 0):
+            raise Forbidden(f"`{freeze.set_by}` has frozen this as `{role}`; ask them, or another `{role}`, to end it")
 
 
 def _shown(freeze: Freeze | None) -> dict[str, Any]:

@@ -24,8 +24,17 @@ class ModeTarget(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
 
 
-def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, project: str) -> ModeTarget:  # noqa: A002 - the field's name
-    """Return the setting named by a request. Missing fields default to the caller's own.
+def target(
+    caller: Caller,
+    users: Users,
+    scope: Scope,
+    id: str,  # noqa: A002 - the field's name
+    user: str = "",
+    project: str = "",
+    *,
+    what: str = "set the mode",
+) -> ModeTarget:
+    """Return the setting named by a request to do `what`. Missing fields default to the caller's own.
 
     Raises:
         Invalid: Naming the missing or unexpected field.
@@ -35,7 +44,7 @@ def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, proje
     own = caller.principal
     reach = require(own, "modes.write")
     _refuse_unused(scope, id, user, project)
-    _check_scope(own, reach, scope)
+    _check_scope(own, reach, scope, what)
     match scope:
         case "organisation":
             return ModeTarget(scope=scope)
@@ -43,18 +52,18 @@ def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, proje
             if not (project or caller.project):
                 raise Invalid("project", "is missing; scope `user_project` is one user in one project")
             return ModeTarget(
-                scope=scope, user=_user(caller, users, user or own.user), project=project or caller.project
+                scope=scope, user=_user(caller, users, user or own.user, what), project=project or caller.project
             )
         case "session":
             if not id:
                 raise Invalid("id", "is missing; scope `session` needs the session's id")
             # A principal with access to everybody need not name the session's owner.
-            user = _user(caller, users, user if reach == "organisation" else user or own.user)
+            user = _user(caller, users, user if reach == "organisation" else user or own.user, what)
             return ModeTarget(scope=scope, id=id, user=user, project=caller.project)
         case "user":
-            return ModeTarget(scope=scope, id=_user(caller, users, id or own.user))
+            return ModeTarget(scope=scope, id=_user(caller, users, id or own.user, what))
         case "team":
-            _check_team(caller, id or own.team, f"there is no team `{id}` whose mode you may set")
+            _check_team(caller, id or own.team, f"there is no team `{id}` for which you may {what}")
             return ModeTarget(scope=scope, id=id or own.team)
         case "project":
             if not (id or caller.project):
@@ -82,12 +91,12 @@ def principal_of(caller: Caller, users: Users, user: str) -> Principal:
     return msgspec.structs.replace(principal, user=user, team=users.team_of(user) or principal.team)
 
 
-def _check_scope(own: Principal, reach: Reach, scope: Scope) -> None:
+def _check_scope(own: Principal, reach: Reach, scope: Scope, what: str) -> None:
     if _WIDTH[reach] < _NEEDED[scope]:
         person = permitted(msgspec.structs.replace(own, agent=False), "modes.write")
         if person is not None and _WIDTH[person] >= _NEEDED[scope]:
-            raise PersonRequired(f"the mode at scope `{scope}` needs a person; {ASK_A_PERSON}")
-        raise Forbidden(f"role `{own.role}` may not set the mode at scope `{scope}`")
+            raise PersonRequired(f"to {what} at scope `{scope}` needs a person; {ASK_A_PERSON}")
+        raise Forbidden(f"role `{own.role}` may not {what} at scope `{scope}`")
 
 
 def _check_team(caller: Caller, team: str, otherwise: str) -> None:
@@ -110,7 +119,7 @@ def _refuse_unused(scope: Scope, id: str, user: str, project: str) -> None:  # n
         raise Invalid("project", f"is not used with scope `{scope}`; the scope's name goes into `id`")
 
 
-def _user(caller: Caller, users: Users, user: str) -> str:
+def _user(caller: Caller, users: Users, user: str, what: str) -> str:
     if user and not users.covers(caller.principal, "modes.write", user):
-        raise NotFound(f"there is no user `{user}` whose mode you may set")
+        raise NotFound(f"there is no user `{user}` for whom you may {what}")
     return user

@@ -7,8 +7,11 @@ import pytest
 
 from baton.delegate.core.stores.tables import RUNNERS
 from baton.kernel.base.errors import Invalid
+from baton.modes.request import ModeTarget
 from baton.rules.call.call import Principal
-from tests.support.delegating import ADA, BEA, BOB, Runner, World
+from baton.rules.call.modes import Freeze
+from baton.shared.caller import Caller
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, Runner, World
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -51,6 +54,46 @@ async def test_what_no_runner_of_the_user_serves_is_refused_with_what_is_served(
     assert await world.found() == []
     job = await world.delegate()
     assert (job.state, (await waiting(world, job)).reason) == ("queued", "runner_offline")
+
+
+FREEZES = [
+    ({"scope": "organisation"}, True),
+    ({"scope": "team", "id": "red"}, True),
+    ({"scope": "team", "id": "blue"}, False),
+    ({"scope": "project", "id": "till"}, True),
+    ({"scope": "project", "id": "shop"}, False),
+    ({"scope": "user", "id": "ada"}, True),
+    ({"scope": "user", "id": "bea"}, True),
+    ({"scope": "user", "id": "bob"}, False),
+    ({"scope": "session", "id": "s", "read_only": True}, True),
+    ({"scope": "session", "id": "s", "user": "bob"}, False),
+]
+
+
+@pytest.mark.parametrize(("freeze", "stops"), FREEZES, ids=[" ".join(map(str, one.values())) for one, _ in FREEZES])
+async def test_no_job_of_a_frozen_scope_starts_and_it_says_why(world, freeze, stops):
+    desk = Runner(world, who=BEA, shared=True)  # a machine of bea, for jobs of the team
+    await desk.poll()
+    job = await world.delegate(project="till")
+    caller = Caller(principal=ADMIN)
+    await world.freezes.set(caller, Freeze(reason="incident 7", **freeze))
+    assert bool((await desk.poll()).jobs) is not stops
+    if stops:
+        seen = await waiting(world, job)
+        assert freeze.get("id") == "bea" or (seen.reason, "incident 7" in seen.detail) == ("frozen", True)
+        await world.freezes.end(
+            caller, ModeTarget(**{key: value for key, value in freeze.items() if key != "read_only"}), "over"
+        )
+        assert [one.job.id for one in (await desk.poll()).jobs] == [job.id]
+
+
+async def test_a_frozen_job_does_not_keep_others_waiting(world):
+    laptop = Runner(world)
+    await laptop.poll()
+    await world.delegate(project="till")
+    other = await world.delegate(project="shop")
+    await world.freezes.set(Caller(principal=ADMIN), Freeze(scope="project", id="till", reason="r"))
+    assert [one.job.id for one in (await laptop.poll()).jobs] == [other.id]
 
 
 async def test_another_s_runner_neither_serves_nor_hinders(world):

@@ -7,17 +7,18 @@ from typing import Literal
 import msgspec
 
 from baton.delegate.core.job import Job, Runner
+from baton.rules.call.modes import Freeze
 
 ALIVE = timedelta(seconds=60)  # maximum silence of a live runner; it polls every 20 s
-Reason = Literal["no_runner", "runner_offline", "not_served", "slots_busy", "folder_busy"]
+Reason = Literal["no_runner", "runner_offline", "not_served", "slots_busy", "folder_busy", "frozen"]
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """Why a queued job waits.
 
     `no_runner`: none is known; `runner_offline`: no suitable one is connected; `not_served`: none is suitable;
-    `slots_busy`: no free slot; `folder_busy`: another job works in place in its folder. The first three fail the job at
-    `expires_at`, if present.
+    `slots_busy`: no free slot; `folder_busy`: another job works in place in its folder; `frozen`: no agent of its user,
+    team, project or session starts. The first three fail the job at `expires_at`, if present.
     """
 
     reason: Reason
@@ -102,6 +103,13 @@ def waiting_of(job: Job, runners: Sequence[Runner], busy: Iterable[FolderUse], n
         " (`baton runner init` prepares it)"
     )
     return Waiting(reason="no_runner", detail=detail, since=queued, expires_at=expires_at)
+
+
+def frozen(freeze: Freeze, queued: datetime) -> Waiting:
+    """Return the wait for the end of a freeze."""
+    whose = f"{freeze.scope} {freeze.id}".strip()
+    detail = f"`{freeze.set_by}` has frozen {whose}: {freeze.reason}"
+    return Waiting(reason="frozen", detail=detail, since=max(queued, freeze.set_at or queued))
 
 
 def served(runners: Iterable[Runner]) -> str:

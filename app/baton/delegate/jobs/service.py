@@ -17,11 +17,12 @@ from baton.delegate.core.stores import events as events_store
 from baton.delegate.core.stores import jobs as store
 from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.transaction import JobTransaction
-from baton.delegate.core.waiting import Waiting
+from baton.delegate.core.waiting import Waiting, frozen
 from baton.delegate.jobs.new_job import LONGEST_KEY, JobDefaults, check_served, checked, digest_of
 from baton.kernel.base import clock, trace
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
+from baton.modes.freezes import Freezes
 from baton.people.users import covers, reach, require, row_scope
 from baton.rules.call.call import Principal
 
@@ -35,8 +36,15 @@ class Jobs:
     """The jobs of an organisation."""
 
     def __init__(
-        self, database: Database, states: JobStates, notifier: JobNotifier, owns_graph: OwnsGraph, defaults: JobDefaults
+        self,
+        database: Database,
+        states: JobStates,
+        notifier: JobNotifier,
+        freezes: Freezes,
+        owns_graph: OwnsGraph,
+        defaults: JobDefaults,
     ) -> None:
+        self._freezes = freezes
         self._defaults = defaults
         self._database = database
         self._states = states
@@ -121,8 +129,16 @@ class Jobs:
         with contextlib.suppress(DatabaseUnavailable):
             if queued:
                 async with self._database.transaction() as connection:
-                    return await runners_store.waiting(connection, queued)
+                    return await runners_store.waiting(connection, queued) | self._frozen(queued)
         return {}
+
+    def _frozen(self, queued: Sequence[Job]) -> dict[str, Waiting]:
+        found = {}
+        for job in queued:
+            whose = Principal(organisation=job.organisation, user=job.user, team=job.team)
+            if freeze := self._freezes.in_force(whose, job.project, job.session_id):
+                found[job.id] = frozen(freeze, job.queued_at or job.created_at)
+        return found
 
     async def output(self, principal: Principal, job_id: str) -> str:
         """Return the agent's answer so far. Raise NotFound or StoreUnavailable."""

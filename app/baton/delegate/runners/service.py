@@ -19,6 +19,7 @@ from baton.delegate.core.waiting import folder_of
 from baton.delegate.runners import agent_tokens
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, StoreErrors
+from baton.modes.freezes import Freezes
 from baton.people.tokens import digest_of
 from baton.people.users import require, row_scope
 from baton.rules.call.call import Principal
@@ -82,11 +83,13 @@ class Runners:
         database: Database,
         states: JobStates,
         notifier: JobNotifier,
+        freezes: Freezes,
         *,
         longest_wait_s: float = 20,
         is_traced: bool = False,
     ) -> None:
         self._is_traced = is_traced
+        self._freezes = freezes
         self._database = database
         self._states = states
         self._notifier = notifier
@@ -220,7 +223,7 @@ class Runners:
         leases: list[Lease] = []
         async with self._database.transaction() as connection:
             commands = await store.commands(connection, runner)
-            has_job = slots > 0 and await store.has_job_for(connection, runner)
+            has_job = slots > 0 and await store.has_job_for(connection, runner, self._freezes.live())
         while has_job and len(leases) < slots:
             lease = await self._lease(runner)
             if lease is None:
@@ -235,7 +238,13 @@ class Runners:
         async with self._states.transaction() as transaction:
             connection, now = transaction.connection, transaction.now
             job = await store.lease_job(
-                connection, runner, digest=digest_of(token), agent_digest=agent_digest, now=now, lease=LEASE
+                connection,
+                runner,
+                self._freezes.live(),
+                digest=digest_of(token),
+                agent_digest=agent_digest,
+                now=now,
+                lease=LEASE,
             )
             if job is None:
                 return None

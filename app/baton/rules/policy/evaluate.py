@@ -60,7 +60,7 @@ def _only_reads(context: Context) -> bool:
 
 
 def _frozen(freeze: Freeze, verdict: Verdict) -> Verdict:
-    whose = f"{freeze.scope} {freeze.id}".strip()
+    whose, place = (mark.join(filter(None, (freeze.scope, freeze.id))) for mark in " :")
     until = f" until {freeze.expires_at:%Y-%m-%d %H:%M} UTC" if freeze.expires_at else ""
     what = "calls that may change something are stopped" if freeze.read_only else "all tool calls are stopped"
     why = f": {freeze.reason}" if freeze.reason else ""
@@ -70,7 +70,7 @@ def _frozen(freeze: Freeze, verdict: Verdict) -> Verdict:
         hits=(RuleHit(FREEZE_RULE, "deny"), *verdict.hits),
         reason=(
             f"Baton is frozen ({whose}){until} by {freeze.set_by}{why}. During the freeze {what}. Stop, report your"
-            f" state to the person, and wait. {freeze.set_by} or an admin ends it: `baton freeze --end`."
+            f" state to the person, and wait. {freeze.set_by} or an admin ends it: `baton freeze --end --scope {place}`."
         ),
         shell=verdict.shell,
         model=verdict.model,

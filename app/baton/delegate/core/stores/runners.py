@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, and_, delete, insert, not_, or_, select, text, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
@@ -16,6 +16,8 @@ from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps,
 from baton.kernel.base import clock
 from baton.kernel.base.sql import row_of, upsert
 from baton.people.users import RowScope
+from baton.rules.call.call import Principal
+from baton.rules.call.modes import Freeze
 from baton.shared.storable import storable
 
 RESULT_COMMAND = "result"  # the kind of commands for a job's result
@@ -98,7 +100,19 @@ async def lock_folders(connection: AsyncConnection, runner: Runner) -> None:
         await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
 
-def _suitable_jobs(runner: Runner, busy: Mapping[str, str]) -> list[ColumnElement[bool]]:
+_FROZEN = {"team": JOBS.c.team, "project": JOBS.c.project, "user": JOBS.c.user, "session": JOBS.c.session_id}
+
+
+def _is_frozen(freeze: Freeze, runner: Runner) -> ColumnElement[bool]:
+    """Return the condition for jobs that a freeze stops: those of its scope, and all on the machine of a user in it."""
+    owner = Principal(organisation=runner.organisation, user=runner.user, team=runner.team)
+    if freeze.holds_for(owner, "", ""):
+        return true()
+    whose = [JOBS.c.user == storable(freeze.user)] if freeze.user else []
+    return and_(_FROZEN[freeze.scope] == storable(freeze.id), *whose)
+
+
+def _suitable_jobs(runner: Runner, busy: Mapping[str, str], freezes: Sequence[Freeze]) -> list[ColumnElement[bool]]:
     """Return the conditions for queued jobs that a runner may take and can run. `busy`: see `busy_workspaces`."""
     is_free = [
         (JOBS.c.workspace != alias) | (JOBS.c.graph_id == graph) if graph else JOBS.c.workspace != alias
@@ -116,14 +130,15 @@ def _suitable_jobs(runner: Runner, busy: Mapping[str, str]) -> list[ColumnElemen
         JOBS.c.thread_runner.in_(["", runner.id]),
         JOBS.c.thread_user.in_(["", storable(runner.user)]),
         *([or_(JOBS.c.isolation != "in_place", JOBS.c.concurrent, and_(*is_free))] if busy else []),
+        *(not_(_is_frozen(one, runner)) for one in freezes),
     ]
 
 
-async def has_job_for(connection: AsyncConnection, runner: Runner) -> bool:
-    """Return whether a queued job is available to a runner."""
+async def has_job_for(connection: AsyncConnection, runner: Runner, freezes: Sequence[Freeze]) -> bool:
+    """Return whether a queued job is available to a runner. No frozen one is."""
 
     async def is_there(busy: Mapping[str, str]) -> bool:
-        query = select(JOBS.c.id).where(*_suitable_jobs(runner, busy)).limit(1)
+        query = select(JOBS.c.id).where(*_suitable_jobs(runner, busy, freezes)).limit(1)
         return (await connection.execute(query)).first() is not None
 
     # Most polls find no job, and need not know the folders in use.
@@ -134,7 +149,14 @@ async def has_job_for(connection: AsyncConnection, runner: Runner) -> bool:
 
 
 async def lease_job(
-    connection: AsyncConnection, runner: Runner, *, digest: str, agent_digest: str, now: datetime, lease: timedelta
+    connection: AsyncConnection,
+    runner: Runner,
+    freezes: Sequence[Freeze],
+    *,
+    digest: str,
+    agent_digest: str,
+    now: datetime,
+    lease: timedelta,
 ) -> Job | None:
     """Lease the oldest suitable job to a runner. Concurrent polls never get the same job."""
     # SKIP LOCKED: concurrent polls get different jobs instead of waiting for one row. On SQLite `clock.writing`
@@ -142,7 +164,7 @@ async def lease_job(
     await lock_folders(connection, runner)
     oldest = (
         select(JOBS.c.id)
-        .where(*_suitable_jobs(runner, await busy_workspaces(connection, runner)))
+        .where(*_suitable_jobs(runner, await busy_workspaces(connection, runner), freezes))
         .order_by(JOBS.c.queued_at, JOBS.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
