@@ -157,7 +157,7 @@ async def _with_owner(caller: Caller, users: Users, decisions: Decisions, where:
     found, _ = await decisions.find(caller.principal, DecisionFilter(session_id=where.id), "", 1)
     found = [one for one in found if users.covers(caller.principal, "modes.write", one.user)]
     if not found and reach(caller.principal, "modes.write") == "team":
-        raise NotFound(f"there is no session `{where.id}` of your team; `baton session list` lists them")
+        raise NotFound(f"there is no session `{where.id}` of your team; a new one may take a second to appear")
     return msgspec.structs.replace(where, user=found[0].user) if found else where
 
 

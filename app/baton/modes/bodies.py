@@ -1,13 +1,24 @@
 """The HTTP models of the orchestrator mode."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, Field
+from pydantic_core import PydanticCustomError
 
 from baton.kernel.http.fields import PROJECT, ApiModel, Moment, request_body
 from baton.rules.call.modes import Freeze, FreezeScope, Mode, ModeSetting, Scope
 
 Level = Literal["strict", "guidance"]
+
+
+def _not_over(at: datetime) -> datetime:
+    if at <= datetime.now(UTC):
+        raise PydanticCustomError("over", "is over already; give a later time, or none")
+    return at
+
+
+End = Annotated[Moment, AfterValidator(_not_over)]
 
 
 class ModeBody(BaseModel):
@@ -35,7 +46,7 @@ class ModeBody(BaseModel):
     level: Level = Field("guidance", validation_alias=AliasChoices("level", "enforcement_level"))
     locked: bool = Field(False, description="With scope organisation: narrower settings count only where stricter.")
     reason: str = ""
-    expires_at: Moment | None = None
+    expires_at: End | None = None
 
 
 class ListedMode(ModeSetting, frozen=True, kw_only=True, omit_defaults=True):
@@ -60,7 +71,7 @@ class FreezeBody(BaseModel):
     id: str = Field("", description="The team, project, user or session; organisation has none.")
     read_only: bool = Field(False, description="Allow calls that only read.")
     reason: str = Field(min_length=1, description="Shown to the agent with each refusal.")
-    expires_at: Moment | None = Field(None, description="When it ends by itself; never when absent.")
+    expires_at: End | None = Field(None, description="When it ends by itself; never when absent.")
 
 
 ShownFreeze = Annotated[Freeze, ApiModel(blank=("id", "user"))]

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Index, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.errors import Forbidden, Invalid, PersonRequired
+from baton.kernel.base.errors import Forbidden, PersonRequired
 from baton.kernel.base.sql import Database, insert_into, row_of, table_of, types_of
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.audit_store import AUDIT
@@ -92,15 +92,9 @@ class Freezes:
         Raises:
             PersonRequired: An agent asks for it.
             Forbidden: Somebody with more rights has frozen the same.
-            Invalid: It would be over already.
             StoreUnavailable: The database is unavailable; nothing was changed.
         """
-        now = self._now()
-        if freeze.expires_at is not None and freeze.expires_at <= now:
-            raise Invalid(
-                "expires_at", f"is `{freeze.expires_at.isoformat()}`, which is over; give a later time or none"
-            )
-        stored = msgspec.structs.replace(freeze, set_by=caller.principal.user, set_at=now)
+        stored = msgspec.structs.replace(freeze, set_by=caller.principal.user, set_at=self._now())
         await self._change(caller.principal, freeze, stored, freeze.reason)
         return stored
 
