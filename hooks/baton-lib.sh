@@ -66,7 +66,7 @@ at_start() {
       first_environment && break
       client=''
     fi
-    case ${name##*/} in sh | bash | dash | zsh | ash | ksh | fish | busybox) ;; *) client=$pid client_name=$name ;; esac
+    is_shell || client=$pid client_name=$name
     pid=$parent
   done
   [ "$started" != "$line_end" ] || [ -z "$client" ] || first_environment || started=$line_end
@@ -77,6 +77,10 @@ at_start() {
       *) unset "$name" ;;
     esac
   done
+}
+
+is_shell() {
+  case ${name##*/} in sh | bash | dash | zsh | ash | ksh | fish | busybox) ;; *) return 1 ;; esac
 }
 
 look_at() { # PID: sets parent and name
@@ -375,9 +379,19 @@ report_models() { # CLIENT: sets models, what the environment says of the models
       models="${ANTHROPIC_DEFAULT_HAIKU_MODEL:+haiku }${ANTHROPIC_DEFAULT_SONNET_MODEL:+sonnet }${ANTHROPIC_DEFAULT_OPUS_MODEL:+opus }${ANTHROPIC_DEFAULT_FABLE_MODEL:+fable }"
       case ${CLAUDE_CODE_USE_BEDROCK-}/${CLAUDE_CODE_USE_VERTEX-}/${CLAUDE_CODE_USE_FOUNDRY-} in *1* | *true* | *yes* | *on*) models="${models}cloud " ;; esac ;;
   esac
-  [ "$1/${CLAUDE_CODE_SESSION_ATTENDED-}" != claude-code/0 ] || models="${models}headless "
+  case $1/${CLAUDE_CODE_SESSION_ATTENDED-} in
+    claude-code/0) models="${models}headless " ;;
+    copilot-cli/* | qwen/*) ! runs_alone || models="${models}headless " ;;
+  esac
   case $gateway in '' | https://api.anthropic.com | https://api.anthropic.com/*) ;; *) models="${models}gateway " ;; esac
   models=$models${model:+model=$model} && models=${models% }
+}
+
+runs_alone() { # whether the client was started with a prompt (`-p`): it asks nobody then, and does not say so
+  pid=$PPID
+  while look_at "$pid" && is_shell; do pid=$parent; done
+  if [ -r "/proc/$pid/cmdline" ]; then said=$(tr '\0' ' ' <"/proc/$pid/cmdline"); else said=$(ps -o args= -p "$pid"); fi
+  case " $said " in *' -p '* | *' --prompt '* | *' --prompt='*) ;; *) return 1 ;; esac
 }
 
 write_request() { # CLIENT EVENT: sets request

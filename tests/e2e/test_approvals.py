@@ -15,8 +15,10 @@ from tests.e2e.conftest import Server, Stage, made
 from tests.e2e.model_endpoint import Step, Use
 from tests.e2e.test_claude_code import bash as claude_bash
 from tests.e2e.test_codex import bash as codex_bash
+from tests.e2e.test_copilot import bash as copilot_bash
 from tests.e2e.test_gemini import shell as gemini_shell
 from tests.e2e.test_opencode import bash as opencode_bash
+from tests.e2e.test_qwen import shell as qwen_shell
 from tests.support.server import until
 
 pytestmark = pytest.mark.e2e
@@ -45,7 +47,8 @@ def patient(tmp_path: Path) -> Iterator[Server]:
 
 
 CLIENTS = ["claude-code http", "claude-code curl", "codex curl"]
-"""Clients with their ways to the server. Copilot CLI and Qwen Code refuse a question in headless runs."""
+OTHERS = ["copilot-cli", "gemini", "opencode", "qwen"]
+"""Clients with their ways to the server. The others have the same way as Codex, so one test of each must do."""
 
 
 @pytest.fixture(params=CLIENTS)
@@ -60,8 +63,10 @@ def play(request: pytest.FixtureRequest, patient: Server, tmp_path: Path) -> tup
     plays = {
         "claude-code": (stage.claude, claude_bash),
         "codex": (stage.codex, codex_bash),
+        "copilot-cli": (stage.copilot, copilot_bash),
         "gemini": (stage.gemini, gemini_shell),
         "opencode": (stage.opencode, opencode_bash),
+        "qwen": (stage.qwen, qwen_shell),
     }
     return (stage, *plays[client])
 
@@ -87,16 +92,18 @@ def answering(answer: Callable[[int, str], object], server: Server, number: int)
     """Answer so many requests as they come, in a thread: `answer` gets the request's number and id."""
 
     def work() -> None:
+        answered: set[str] = set()
         for at in range(number):
-            answer(at, until(lambda: waiting(server))[0]["id"])
-            until(lambda: not waiting(server))
+            (request,) = until(lambda: {one["id"] for one in waiting(server)} - answered)
+            answer(at, request)
+            answered.add(request)
 
     thread = threading.Thread(target=work)
     thread.start()
     return thread
 
 
-@pytest.mark.parametrize("play", [*CLIENTS, "gemini", "opencode"], indirect=True)
+@pytest.mark.parametrize("play", [*CLIENTS, *OTHERS], indirect=True)
 def test_an_answer_from_elsewhere_lets_exactly_that_call_run_once(play, patient):
     stage, run, bash = play
 
@@ -182,6 +189,7 @@ def test_a_server_killed_between_request_and_answer_loses_nothing(play, patient)
     assert released(stage) == ["released 1"]
 
 
+@pytest.mark.parametrize("play", [*CLIENTS, *OTHERS], indirect=True)
 def test_a_freeze_stops_the_next_call_of_a_running_session(play):
     stage, run, bash = play
 

@@ -193,6 +193,17 @@ def test_copilot_has_its_own_variables(shell, env, folder, server, variables, ex
     assert server.seen[0].headers.get("baton-models", b"").decode() == expected
 
 
+@pytest.mark.parametrize("client", ["copilot-cli", "qwen", "gemini"])
+@pytest.mark.parametrize("given", ["", " -p ", " --prompt=go", "-p", "--prompted"])
+def test_a_client_that_does_not_say_so_is_headless_if_it_was_started_with_a_prompt(
+    one, env, folder, server, client, given
+):
+    server.reply = answers(b"{}")
+    run_shim(one, env, folder, client, "SessionStart", later={"GIVEN": given})  # words of the process above the hook
+    is_alone = client != "gemini" and given in {" -p ", " --prompt=go"}
+    assert server.seen[0].headers.get("baton-models", b"").decode() == "headless" * is_alone
+
+
 def test_a_server_that_takes_no_agents_stops_nothing(shell, env, folder, server):
     write(folder / ".claude/agents/one.md")
     server.reply = answers(b'{"systemMessage":"x"}', headers=b"baton-wants: agents\r\n")

@@ -4,6 +4,8 @@ import re
 import subprocess
 from collections.abc import Mapping
 
+from baton.local.hook.start_environment import has_prompt
+
 COUNT_S = 5
 """Seconds that the command which counts work items may take; the client gives the whole hook 10."""
 _ENTRY = re.compile(rb"baton(?:-hook\.sh|(?:\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+[^|;\"\n]*")
@@ -41,7 +43,8 @@ def models(client: str, env: Mapping[str, str]) -> str:
         ]
         clouds = "/".join(env.get(f"CLAUDE_CODE_USE_{one}", "") for one in ("BEDROCK", "VERTEX", "FOUNDRY"))
         words += ["cloud"] if any(yes in clouds for yes in ("1", "true", "yes", "on")) else []
-    if client == "claude-code" and env.get("CLAUDE_CODE_SESSION_ATTENDED") == "0":
+    said = env.get("CLAUDE_CODE_SESSION_ATTENDED") == "0" and client == "claude-code"
+    if said or (client in {"copilot-cli", "qwen"} and has_prompt()):
         words.append("headless")
     if url and not f"{url}/".startswith("https://api.anthropic.com/"):
         words.append("gateway")

@@ -29,12 +29,34 @@ def read(pid: int = 0) -> dict[str, str]:
                 client = 0
                 if found:
                     break
-            if os.path.basename(name).lstrip("-") not in _SHELLS:
+            if not _is_shell(name):
                 client, client_name = pid, name
             pid = parent
         return found or (_environment(client) if client else {})
     except (OSError, ValueError):
         return {}
+
+
+def has_prompt() -> bool:
+    """Return whether the client was started with a prompt (`-p`): it asks nobody then. On Windows nobody knows."""
+    if sys.platform == "win32":
+        return False
+    try:
+        pid = os.getppid()
+        while _is_shell((found := _look_at(pid))[1]):
+            pid = found[0]
+        if os.path.exists("/proc/self/cmdline"):
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                said = os.fsdecode(file.read()).replace("\0", " ")
+        else:
+            said = _ps("-o", "args=", "-p", str(pid))
+    except (OSError, ValueError):
+        return False
+    return any(f" {word}" in f" {said} " for word in ("-p ", "--prompt ", "--prompt="))
+
+
+def _is_shell(name: str) -> bool:
+    return os.path.basename(name).lstrip("-") in _SHELLS
 
 
 def _look_at(pid: int) -> tuple[int, str]:
