@@ -233,7 +233,7 @@ def test_a_lead_answers_where_the_rule_names_the_lead(tmp_path, session):
         with of("ann") as ann, of("lea") as lea:
             verdict, text, made = act(ann, session, "deploy prod", client="claude-code")
             assert verdict == "deny"  # a question at the keyboard would be answered by the developer
-            assert "your team's lead" in text
+            assert "the team's lead" in text
             assert ann.post(f"/approvals/{made}", json={"answer": "allow"}).status_code == 403
             (shown,) = waiting(lea, session)
             assert (shown["kind"], shown["may_answer"], span(shown)) == ("session", True, 300)
@@ -288,7 +288,7 @@ def test_a_second_rule_for_the_user_does_not_answer_for_the_lead(tmp_path, sessi
             admin.put("/policies/layers/organisation?activate=true", json=body).raise_for_status()
             verdict, text, made = act(admin, session, "deploy prod", client="claude-code")
             assert verdict == "deny"
-            assert "your team's lead" in text
+            assert "the team's lead" in text
             assert admin.post(f"/approvals/{made}", json={"answer": "allow"}).status_code == 403
 
 

@@ -102,7 +102,8 @@ class Approvals:
         if asked_here or not call.session_id:
             return verdict, ""
         is_shell = call.tool_name in policies.config.shell_tools
-        reading = reading_of(verdict, {"tool_name": call.tool_name, "tool_input": mask_json(call.tool_input)})
+        given = {"tool_name": call.tool_name, "tool_input": mask_json(call.tool_input)}
+        reading = reading_of(verdict, given, call.cwd)
         now = self._now()
         made = Approval(
             id=f"apr_{uuid7().hex}",
@@ -267,7 +268,7 @@ class Approvals:
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600}
-_WHOM = {"self": "you", "lead": "your team's lead"}
+_WHOM = {"self": "the person", "lead": "the team's lead"}
 
 
 def _listed_on(day: float) -> bytes:
@@ -326,7 +327,9 @@ class ApprovalModel(BaseModel):
     session_id: str
     client: str = BodyField(description="The client, or the agent of the job.")
     tool: str
-    input: str = BodyField(description="The call's input as JSON, with secrets masked, at most 4,000 characters of it.")
+    input: str = BodyField(
+        description="The call's input as JSON, with secrets masked. Beyond 4,000 characters it says how many are missing."
+    )
     rule: str = BodyField(description="The asking rule; empty if none matches.")
     reason: str
     approvers: list[str] = BodyField(description="`self`, `lead`, `role:ROLE` or `user:NAME`.")
@@ -347,6 +350,8 @@ class ApprovalModel(BaseModel):
     )
     unparsed: str = BodyField("", description="Why the command could not be read whole; empty if it was.")
     edits: list[EditDiffModel] = []
+    folder: str = BodyField("", description="Where the call runs, if known.")
+    others: str = BodyField("", description="The input besides the command and the edits, as JSON.")
 
     @classmethod
     def of(cls, request: Approval, principal: Principal) -> "ApprovalModel":

@@ -11,6 +11,7 @@ from baton.kernel.base.errors import Conflict, Forbidden, NotFound
 from baton.kernel.base.sql import row_of, table_of
 from baton.kernel.changes import audit_store
 from baton.lib.text.masking import mask_json
+from baton.lib.text.visible import shown
 from baton.people.users import covers, require
 from baton.rules.call.call import Principal
 from baton.shared.storable import storable, storable_json
@@ -64,7 +65,7 @@ _c = APPROVALS.c
 
 def text_of(tool_input: dict[str, Any]) -> str:
     """Return a call's input as a request shows it."""
-    return msgspec.json.encode(mask_json(tool_input)).decode()[:_LONGEST_ACT]
+    return shown(msgspec.json.encode(mask_json(tool_input)).decode(), _LONGEST_ACT)
 
 
 async def add(connection: AsyncConnection, request: Approval) -> None:
@@ -103,7 +104,8 @@ async def answer(
     found = await get(connection, principal, approval_id)
     state: State = "approved" if approve else "denied"
     if not may_answer(principal, found):
-        whose = f"{found.approvers.replace(' ', ' or ')} may answer request `{found.id}`"
+        names = {"self": f"`{found.user}`", "lead": "a lead of the team"}
+        whose = f"{' or '.join(names.get(one, f'`{one}`') for one in found.approvers.split())} may answer request `{found.id}`"
         cancel = f"; you may cancel job `{found.job}`" if found.job else ""
         raise Forbidden(f"only {whose}{cancel}")
     if found.state == state:

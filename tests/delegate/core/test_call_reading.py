@@ -90,3 +90,28 @@ def test_marking_a_long_line_stays_within_its_length():
     line = " ".join(words)[:LONGEST_COMMAND]
     found = risky_spans(line, [Program(argv=words, name="rm", categories=("destructive",))] * 50)
     assert all(end <= len(line) for _, end in found)
+
+
+@every(
+    ("tool", "given", "part", "text"),
+    [
+        ("Bash", {"command": "ls \u202ea", "description": "x"}, "command", r"ls \u202ea"),
+        ("Bash", {"command": "ls", "run_in_background": True}, "others", '{"run_in_background":true}'),
+        ("mcp__ssh__run", {"command": "ls", "host": "db1"}, "others", '"host":"db1"'),
+        (
+            "Edit",
+            {"file_path": "a", "old_string": "b", "new_string": "c", "mode": "\u202e"},
+            "others",
+            r'{"mode":"\u202e"}',
+        ),
+        ("Bash", {"command": "x" * LONGEST_COMMAND + "yy"}, "command", "… 2 more characters"),
+        ("Bash", {"command": "a;" * 60}, "programs", "… 10 more"),
+        ("Edit", {"file_path": "a", "edits": [{"old_string": "b"}] * 60}, "edits", "… "),
+    ],
+)
+def test_nothing_of_a_call_is_hidden_from_whoever_answers(tool, given, part, text):
+    shell = read(shipped().tables, given["command"]) if tool == "Bash" else None
+    found = reading_of(Verdict(shell=shell), {"tool_name": tool, "tool_input": given}, "/srv")
+    shown = getattr(found, part)
+    assert text in (shown if isinstance(shown, str) else getattr(shown[-1], "text", "") or shown[-1].path)
+    assert found.folder == "/srv"

@@ -112,7 +112,7 @@ async def test_who_may_not_decide_does_not(world):
         await world.permissions.answer(ADA, "perm_none", approve=True, reason="")
     for elsewhere in (LEAD, ADMIN):
         for approve in (True, False):
-            with pytest.raises(Forbidden, match="only self may answer request"):
+            with pytest.raises(Forbidden, match="only `ada` may answer request"):
                 await answer_of(world, elsewhere, pending, approve=approve)
     assert await world.state(job) == "awaiting_permission"
 
@@ -121,7 +121,7 @@ async def test_on_a_shared_runner_its_owner_answers_and_not_who_gave_the_task(wo
     runner, job = Runner(world, who=BEA, shared=True), await world.delegate()
     lease = await runner.lease()
     pending = await runner.ask(lease, command="make")
-    with pytest.raises(Forbidden, match="only user:bea may answer request"):
+    with pytest.raises(Forbidden, match="only `user:bea` may answer request"):
         await answer_of(world, ADA, pending, approve=True)
     assert (await world.jobs.get(BEA, job.id)).id == job.id
     done = await answer_of(world, BEA, pending, approve=True)

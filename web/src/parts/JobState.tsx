@@ -30,7 +30,7 @@ const ENDED = new Set(["completed", "failed", "cancelled", "skipped"]);
 export const hasEnded = (state: string) => ENDED.has(state);
 
 /** Why a queued job has not started, where a runner is what it needs. */
-const WAITS: Record<string, string> = { no_runner: "Waits for a runner", runner_offline: "Waits for its runner", not_served: "Waits for a runner", slots_busy: "Waits for a slot", folder_busy: "Waits for its folder" };
+const WAITS: Record<string, string> = { no_runner: "Waits for a runner", runner_offline: "Waits for its runner", not_served: "Waits for a runner", slots_busy: "Waits for a slot", folder_busy: "Waits for its folder", frozen: "Frozen" };
 
 /** How a job or a graph's task stands: an icon and a word. */
 export function JobState({ state, waiting }: { state: string; waiting?: string | undefined }) {

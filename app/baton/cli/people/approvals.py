@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import textwrap
 import time
 from typing import Annotated, Any, Literal
 
@@ -76,8 +77,10 @@ def _show_new(api: Api, known: set[str]) -> None:
 def _show(one: dict[str, Any]) -> None:
     where = f"job {one['job']}" if one["job"] else f"session {one['session_id']}"
     whose = "" if one["may_answer"] else " (not yours to answer)"
-    print(plain(f"{one['id']}  {one['user']}, {where}{whose}: {one['tool']} {one['command'] or one['input']}"))
-    print(plain(f"  {one['reason'] or one['rule']}"))
+    place = f" in {one['folder']}" if one["folder"] else ""
+    what = " ".join(filter(None, (one["command"], one["others"]))) if one["command"] else one["input"]
+    print(plain(f"{one['id']}  {one['user']}, {where}{place}{whose}: {one['tool']} {what}"))
+    print(textwrap.indent(plain(one["reason"] or one["rule"]), "  "))
 
 
 def _notify(one: dict[str, Any]) -> None:

@@ -1,13 +1,14 @@
 """The reading of an agent's call for human confirmation, as of the decision. Its strings are masked."""
 
 import difflib
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
 from baton.lib.bash.model import Category, Program
 from baton.lib.text.masking import mask
+from baton.lib.text.visible import shown, visible
 from baton.rules.call.commands import judged_as
 from baton.rules.call.verdict import Verdict
 from baton.rules.policy.matching.wording import for_person
@@ -24,8 +25,13 @@ RISKY: frozenset[Category] = frozenset(
 _OLD = ("old_string", "old_str", "oldString")
 _NEW = ("new_string", "new_str", "newString", "content", "file_text", "contents")
 _PATHS = ("file_path", "path", "filePath", "notebook_path")
+_REWORDED = ("description", "timeout")  # of a shell line they change nothing
+_OF_EDITS = (*_OLD, *_NEW, *_PATHS, "edits")
 _NO_RULE = "No rule has an opinion on this call, so a person is asked."
 _ALWAYS = "The rules allow it, but on this machine a person confirms each call."
+
+
+Made = TypeVar("Made")
 
 
 class ReadProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +53,9 @@ class EditDiff(msgspec.Struct, frozen=True, kw_only=True):
 class CallReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A parsed call. `risky` are start and end positions of highlighted characters in the command.
 
+    `folder` is where it runs, and `others` is the input besides the command and the edits, as JSON; both may be "".
     `rule` is the id of the deciding rule, or "". `why` is the explanation for a person. `unparsed` is the reason for an
-    incomplete parse.
+    incomplete parse. Texts too long to show say what they leave out.
     """
 
     tool: str = ""
@@ -57,28 +64,45 @@ class CallReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     risky: tuple[tuple[int, int], ...] = ()
     unparsed: str = ""
     edits: tuple[EditDiff, ...] = ()
+    folder: str = ""
+    others: str = ""
     rule: str = ""
     why: str = ""
 
 
-def reading_of(verdict: Verdict, request: Mapping[str, Any]) -> CallReading:
-    """Return the reading of a masked request's call."""
+def reading_of(verdict: Verdict, request: Mapping[str, Any], folder: str = "") -> CallReading:
+    """Return the reading of a masked request's call in a folder."""
     tool, given = judged_as(request.get("kind", ""), request.get("tool_name", ""), request.get("tool_input", {}))
     command = given.get("command")
-    command = command[:LONGEST_COMMAND] if isinstance(command, str) else ""
+    command = shown(command, LONGEST_COMMAND) if isinstance(command, str) else ""
     shell = verdict.shell
-    programs = shell.programs[:MOST_PROGRAMS] if shell is not None else ()
+    every = [one for one in shell.programs if not one.meant] if shell is not None else []
+    programs = every[:MOST_PROGRAMS]
+    edits = tuple(_edits(given))
+    reworded = _REWORDED if shell is not None else ()
+    said = {*(("command", *reworded) if command else ()), *(_OF_EDITS if edits else ())}
+    others = {name: value for name, value in given.items() if name not in said} if said else {}
     why = for_person(verdict.reason) or (_ALWAYS if verdict.effect == "allow" else _NO_RULE)
     return CallReading(
         tool=tool,
         command=command,
-        programs=tuple(_shown(one, command) for one in programs if not one.meant),
+        programs=(
+            *(_shown(one, command) for one in programs),
+            *_more(len(every) - MOST_PROGRAMS, lambda text: ReadProgram(text=text, risky=True)),
+        ),
         risky=risky_spans(command, [one for one in programs if is_risky(one)]),
         unparsed=shell.unparsed if shell is not None else "",
-        edits=tuple(_edits(given)),
+        edits=edits,
+        folder=visible(folder),
+        others=shown(msgspec.json.encode(others).decode(), LONGEST_COMMAND) if others else "",
         rule=verdict.rule,
         why=mask(why),
     )
+
+
+def _more(number: int, made: Callable[[str], Made]) -> list[Made]:
+    """Return what stands for the rest of a list that is too long to show."""
+    return [made(f"… {number:,} more")] if number > 0 else []
 
 
 def is_risky(program: Program) -> bool:
@@ -130,7 +154,10 @@ def _shown(program: Program, command: str) -> ReadProgram:
         words = tuple([word if word in command else "…" for word in words])
     text = " ".join(words)
     return ReadProgram(
-        text=mask(text)[:LONGEST_TEXT], categories=program.categories, depth=program.depth, risky=is_risky(program)
+        text=shown(mask(text), LONGEST_TEXT),
+        categories=program.categories,
+        depth=program.depth,
+        risky=is_risky(program),
     )
 
 
@@ -144,7 +171,8 @@ def _edits(given: Mapping[str, Any]) -> Iterator[EditDiff]:
         if (old or new) and (path or _first(one, _PATHS)):
             diff = _unified(old, new) if len(old) + len(new) <= room else ""
             room -= len(diff)
-            yield EditDiff(path=_first(one, _PATHS) or path, diff=diff)
+            yield EditDiff(path=visible(_first(one, _PATHS) or path), diff=visible(diff))
+    yield from _more(len(edits) - MOST_PROGRAMS, lambda text: EditDiff(path=text, diff=""))
 
 
 def _unified(old: str, new: str) -> str:

@@ -12,3 +12,9 @@ _UNSEEN = re.compile(
 def visible(text: str) -> str:
     r"""Write each invisible character as its escape: `\u202e`. A JSON document keeps its value."""
     return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def shown(text: str, most: int) -> str:
+    """Return a text for whoever decides on it: invisible characters as escapes, and what it leaves out."""
+    text = visible(text)
+    return text if len(text) <= most else f"{text[:most]}… {len(text) - most:,} more characters"

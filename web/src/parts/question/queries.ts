@@ -3,9 +3,9 @@ import { useState } from "react";
 import { api, ApiError, body } from "../../api/client";
 import { meQuery } from "../../api/queries";
 import { useStream } from "../../api/stream";
-import { ofApproval, ofJob, type Question } from "./question";
+import { inTurn, ofApproval, ofJob, type Question } from "./question";
 
-/** All that waits for a person, the oldest first. The stream says when it changed; asking again is for when it is silent. */
+/** All that waits for a person. The stream says when it changed; asking again is for when it is silent. */
 export const questionsQuery = queryOptions({
   queryKey: ["questions"],
   queryFn: async ({ client }): Promise<Question[]> => {
@@ -15,7 +15,7 @@ export const questionsQuery = queryOptions({
       body(api.GET("/jobs", { params: { query: { state: "pending_approval", limit: 200 } } })),
     ]);
     const found = [...approvals.items.map(ofApproval), ...jobs.items.map((job) => ofJob(job, me))];
-    return found.sort((one, other) => (one.since < other.since ? -1 : 1));
+    return found.sort(inTurn);
   },
   refetchInterval: 15_000,
   // Who reads the list counts as reachable, also with the tab in the background.

@@ -12,6 +12,7 @@ export interface Question {
   title: string;
   agent: string;
   user: string;
+  /** Where it runs. */
   workspace: string;
   session: string;
   job: string;
@@ -36,16 +37,21 @@ export interface Question {
   answerer: string;
 }
 
+/** Order questions: first those that whoever is signed in may answer, the oldest of them ahead. */
+export function inTurn(one: Question, other: Question): number {
+  return Number(other.mayAnswer) - Number(one.mayAnswer) || (one.since < other.since ? -1 : 1);
+}
+
 /** Make a question of a request of a session's call or of a job's agent. */
 export function ofApproval(one: Approval): Question {
-  const whom = one.approvers.map((who) => (who === "self" ? one.user : who.replace(/^user:/, ""))).join(" or ");
+  const whom = one.approvers.map((who) => (who === "self" ? one.user : who === "lead" ? "a lead" : who.replace(/^user:/, ""))).join(" or ");
   return {
     kind: "approval",
     id: one.id,
     title: `${agentName(one.client)} asks to use ${one.tool || "a tool"}`,
     agent: one.client,
     user: one.user,
-    workspace: one.workspace,
+    workspace: one.workspace || (one.folder === one.project ? "" : one.folder),
     session: one.session_id,
     job: one.job,
     jobTitle: one.job_title || one.project,
@@ -55,7 +61,7 @@ export function ofApproval(one: Approval): Question {
     risky: one.risky,
     unparsed: one.unparsed,
     edits: one.edits,
-    input: one.command || one.edits.length > 0 ? "" : one.input,
+    input: one.command || one.edits.length > 0 ? one.others : one.input,
     rule: one.rule,
     why: one.reason,
     decision: one.decision_id,

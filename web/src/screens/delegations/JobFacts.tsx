@@ -13,6 +13,7 @@ const REASONS: Record<string, string> = {
   not_served: "No runner serves it",
   slots_busy: "All slots are busy",
   folder_busy: "Another job works in the folder",
+  frozen: "Frozen",
 };
 
 /** What a job is and how it stands: its state with why it waits, where it runs, what it cost. */

@@ -8,7 +8,7 @@ import { useAnswers, useQuestions } from "../../parts/question/queries";
 import type { Question } from "../../parts/question/question";
 import { useKeys } from "../../shell/keys";
 
-/** What waits for a person, as cards, the oldest first; on a phone one at a time. */
+/** What waits for a person, as cards; on a phone one at a time. */
 export function Waiting() {
   const { id } = useParams({ strict: false }) as { id?: string };
   const found = useQuestions();
