@@ -298,9 +298,26 @@ MESSAGES = [
     (
         {
             "user": "ann",
-            "data": {"event_type": "questions", "question_id": "apr_1", "tool_name": "Bash", "agent": "codex"},
+            "data": {"question_id": "apr_1", "state": "opened", "tool_name": "Bash", "approvers": "self lead"},
         },
-        "ann: questions apr_1 (tool name Bash, agent codex) <https://baton.corp/ui/waiting#question-apr_1|Open>",
+        "ann's agent waits for an answer: Bash (for self or lead) <https://baton.corp/ui/waiting/apr_1|Open>",
+    ),
+    (
+        {
+            "user": "ann",
+            "data": {
+                "question_id": "perm_1",
+                "state": "answered",
+                "answer": "deny",
+                "answered_by": "lea",
+                "project": "<@U1>",
+            },
+        },
+        "lea denied what ann's agent asked: perm_1 in &lt;@U1&gt; <https://baton.corp/ui/waiting/perm_1|Open>",
+    ),
+    (
+        {"user": "ann", "data": {"question_id": "apr_2", "state": "expired", "tool_name": "Bash", "project": "shop"}},
+        "Nobody answered ann's agent in time: Bash in shop <https://baton.corp/ui/waiting/apr_2|Open>",
     ),
     (
         {"user": "ann", "data": {"event_type": "jobs", "project": "<!channel> & <https://x|y>", "state": "done"}},
@@ -308,7 +325,7 @@ MESSAGES = [
     ),
     (
         {"user": "ann", "data": {"event_type": "questions", "question_id": "exc_1", "tool_name": "Bash"}},
-        "ann: questions exc_1 (tool name Bash) <https://baton.corp/ui/modes?tab=exceptions|Open>",
+        "ann asks for an exception: Bash <https://baton.corp/ui/modes?tab=exceptions|Open>",
     ),
     ({"type": "baton.modes.v1", "data": {}}, ": baton.modes.v1"),
 ]

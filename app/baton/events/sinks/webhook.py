@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import html
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import httpx2
@@ -96,14 +96,29 @@ def slack_message(event: bytes, console: str) -> bytes:
     """Return an event as a message that Slack's incoming webhooks accept: a line of text, and a link to the console."""
     whole = msgspec.json.decode(event)
     data: dict[str, Any] = whole.get("data") or {}
-    question = data.get("question_id")
-    shown = ("tool_name", "agent", "project", "state", "answer", "answered_by", "reason")
+    user, question = whole.get("user", ""), str(data.get("question_id") or "")
+    shown = ("tool_name", "agent", "project", "state", "reason")
     facts = ", ".join(f"{name.replace('_', ' ')} {data[name]}" for name in shown if data.get(name))
-    what = f"{whole.get('user', '')}: {data.get('event_type', whole.get('type', ''))} {question or ''}".rstrip()
-    text = html.escape(f"{what} ({facts})" if facts else what, quote=False)  # nothing in it may be a link or a mention
-    screen = "modes?tab=exceptions" if str(question).startswith("exc_") else f"waiting#question-{question}"
+    what = f"{user}: {data.get('event_type', whole.get('type', ''))}" + f" ({facts})" * bool(facts)
+    text = html.escape(_asked(user, data, question) if question else what, quote=False)  # no link or mention in it
+    screen = "modes?tab=exceptions" if question.startswith("exc_") else f"waiting/{question}"
     link = f" <{console}/ui/{screen}|Open>" if question and console else ""
     return msgspec.json.encode({"text": text + link})
+
+
+def _asked(user: str, data: Mapping[str, Any], question: str) -> str:
+    """Return a request for a person's answer, or its end, as a sentence."""
+    act = " in ".join(filter(None, (data.get("tool_name") or question, data.get("project"))))
+    match data.get("state"):
+        case "answered":
+            said = {"allow": "allowed", "deny": "denied"}.get(data.get("answer", ""), "answered")
+            return f"{data.get('answered_by') or 'a rule'} {said} what {user}'s agent asked: {act}"
+        case "expired":
+            return f"Nobody answered {user}'s agent in time: {act}"
+    whom = f" (for {' or '.join(data['approvers'].split())})" if data.get("approvers") else ""
+    if question.startswith("exc_"):
+        return f"{user} asks for an exception: {act}{whom}"
+    return f"{user}'s agent waits for an answer: {act}{whom}"
 
 
 def signed(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
