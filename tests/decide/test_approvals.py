@@ -7,7 +7,7 @@ import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.decide.approvals import Approvals, act_of
+from baton.kernel.base.errors import Conflict
 from baton.kernel.changes.announce import Changes
 from baton.people.approvals import Approval, may_answer
 from baton.rules.call.call import Principal, ToolCall
@@ -240,6 +241,8 @@ def test_a_lead_answers_where_the_rule_names_the_lead(tmp_path, session):
             assert lea.post(f"/approvals/{made}", json={"answer": "allow"}).json()["decided_by"] == "lea"
             assert act(ann, session, "deploy prod", client="claude-code")[0] == "allow"
             assert act(ann, session, "deploy prod", client="claude-code")[0] == "deny"
+            verdict, text, made = act(ann, "", "deploy prod", client="claude-code")
+            assert (verdict, made, "No request could be made" in text) == ("deny", "", True)
 
 
 def test_a_request_that_reached_no_approver_is_an_alarm_until_one_lists_it(tmp_path, session):
@@ -484,6 +487,32 @@ async def test_an_approval_passes_its_own_act_once_and_no_other(database, redis,
     await approvals.answer(person, request, approve=True, reason="")
     is_same = compared(one) == compared(other)
     assert [await tried(**act) is True for act in (other, one, one, other)] == [is_same, not is_same, False, False]
+
+
+@pytest.mark.parametrize(
+    ("answered_at", "tried_at", "passes"), [(0, 59, True), (59, 118, True), (0, 61, False), (61, 61, None)]
+)
+async def test_a_request_and_its_approval_end_with_their_time(database, redis, shipped, answered_at, tried_at, passes):
+    now, session = [datetime.now(UTC)], uuid4().hex
+    approvals = Approvals(database, Changes(redis, database, "o"), redis, now=lambda: now[0])
+    ann, start = Principal(organisation="o", user="ann"), now[0]
+    call = ToolCall(client="codex", session_id=session, tool_name="Bash", tool_input={"command": "ls"})
+
+    async def tried():
+        verdict, _ = await approvals.weigh(ann, call, Verdict(effect="ask", reason="no"), shipped)
+        return verdict.effect == "abstain" or re.search("apr_[0-9a-f]+", verdict.reason)[0]
+
+    request = await tried()
+    now[0] = start + timedelta(minutes=answered_at)
+    if passes is None:
+        with pytest.raises(Conflict, match="already expired"):
+            await approvals.answer(ann, request, approve=True, reason="")
+        return
+    await approvals.answer(ann, request, approve=True, reason="")
+    now[0] = start + timedelta(minutes=tried_at)
+    found = await tried()
+    assert (found is True) is passes
+    assert found != request
 
 
 @given(ACTS, st.data())

@@ -88,8 +88,8 @@ class Approvals:
     ) -> tuple[Verdict, str]:
         """Return a rule's question as changed by requests and their answers, and what its hook may wait for.
 
-        That is `wait SECONDS REQUEST`, or "". An approved act passes once. Without the database, the verdict stays as
-        it is, or becomes a refusal if the rule names other approvers than the user.
+        That is `wait SECONDS REQUEST`, or "". An approved act passes once. Where no request can be made, the call is
+        refused: without the database, or if a call that others approve names no session.
         """
         asking = {hit.id for hit in verdict.hits if hit.effect == "ask"} | {verdict.rule}
         rules = [one for one in policies.rules if one.id in asking]
@@ -99,7 +99,7 @@ class Approvals:
         wait_s = min(_seconds(rule.file.wait), words_of(call.client).longest_wait) if rule else 0
         is_alone = call.models.headless and policies.config.headless == "request"
         asked_here = can_ask(call.client) and "self" in approvers and not is_alone
-        if asked_here or not call.session_id:
+        if asked_here or (not call.session_id and "self" in approvers):
             return verdict, ""
         is_shell = call.tool_name in policies.config.shell_tools
         given = {"tool_name": call.tool_name, "tool_input": mask_json(call.tool_input)}
@@ -123,11 +123,11 @@ class Approvals:
             created_at=now,
             expires_at=now + timedelta(seconds=_seconds(expires)),
         )
-        try:
-            async with self._database.transaction() as connection:
-                request = await self._find_or_add(connection, made)
-        except DatabaseUnavailable:
-            request = None
+        request = None
+        with contextlib.suppress(DatabaseUnavailable):
+            if call.session_id:  # without one, any session's retry would fit
+                async with self._database.transaction() as connection:
+                    request = await self._find_or_add(connection, made)
         if request is None:
             said = "No request could be made. Ask the person to run it outside the agent."
             return refused_question(verdict, call.client, said), ""
