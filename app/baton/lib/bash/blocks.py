@@ -258,7 +258,7 @@ def pipelines(nodes: list[Node], src: bytes, start: int, end: int) -> list[Pipel
 
 _LONGEST = 400
 """Maximum length of a line with quotes or operators. Longer ones are seldom plain and would be scanned twice."""
-_BARE_LINE = re.compile(rf"{BARE}(?: {BARE})*+\Z")
+_BARE_LINE = re.compile(rf"{BARE}(?: {BARE})*\Z")
 _QUOTED = r"'[^']*+'|\"[^\"\\$`]*+\""
 _SYNTAX = re.compile(r"[<\n`]")
 """Syntax found in most other lines but in no plain one; checked before the line is split."""
