@@ -28,6 +28,7 @@ from baton.lib.bash.programs.redirects import Redirects
 from baton.lib.bash.programs.texts import Texts
 from baton.lib.bash.tables import classify, held_commands, unwrap
 from baton.lib.bash.tables.tables import Entry, ShellTables
+from baton.lib.code.languages.unparsed import read_dialogue
 from baton.lib.code.model import Code
 
 # Find endlessly recursive functions in the call graph.
@@ -68,6 +69,10 @@ _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
 _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
 _COMMAND_OPTIONS = frozenset(["-c", "--command", "--cmd", "--exec", "--run", "--script", "--shell", "-x"])
 """Options of unknown programs that may take a script."""
+_HOOK_OPTION = re.compile(
+    r"--?[a-z][a-z-]*-(?:command|cmd|hook|exec|pipe|shell)(=|\Z)|--(?:command|cmd|exec|run|shell)(=)"
+)
+"""Options of all programs that may take a script: `--pre-hook x`, `--password-command=x`."""
 _QUESTIONS = frozenset(["--version", "--help", "-V", "-v", "-h", "version", "help"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
@@ -168,7 +173,7 @@ class Walk:
         self.active: list[str] = []  # functions and aliases being walked
         self.in_functions: set[int] = set()  # writes in function bodies, by index
         self.moving: set[str] = set()  # functions that change the folder
-        self.maybe_wrappers: list[tuple[list[Word], Position]] = []
+        self.maybe_wrappers: list[tuple[list[Word], Position, bool]] = []
         self.moved = False  # true after any `cd`
         self.assigned = False  # true after any variable before a program
         self.exits_on_error = False
@@ -240,8 +245,8 @@ class Walk:
         if place.depth and place.input is not None:  # `curl … | bash -c "$(cat)"`
             listing.printed_files[index] = place.input
         self.note(use, index, place, appended, passes_on=wraps or function or use.entry is None)
-        if use.entry is None and use.name and len(argv) > 1 and not function:
-            self.maybe_wrap(argv, place)
+        if use.name and (len(argv) > 1 or place.input is not None) and not function:
+            self.maybe_wrap(use, argv, place)
         if wraps or code:
             self.inside(use, runs, scripts, code, index, place, appended)
         if argv[0].dynamic and argv[0].spans:
@@ -297,26 +302,37 @@ class Walk:
         if use.name in builtins.SETTERS and not function and use.name != "set":
             builtins.apply(use.name, argv, place, self.aliases, use.assigns)
 
-    def maybe_wrap(self, argv: list[Word], place: Position) -> None:
-        """Remember an unknown program: its possible commands are listed at the end of the line."""
+    def maybe_wrap(self, use: classify.Invocation, argv: list[Word], place: Position) -> None:
+        """Remember an unknown program, or an option named after a command: these are listed at the end of the line."""
+        known = use.entry is not None
+        if known and not any(map(_HOOK_OPTION.match, use.raw_flags)):
+            return
         if not self.listing.guessing and len(self.maybe_wrappers) < misreadings.MAX_WRAPPERS:
             copied = place.below(subshell=True) if place.level < misreadings.MAX_DEPTH // 2 else None
             if copied is not None:
-                self.maybe_wrappers.append((argv, copied))
+                self.maybe_wrappers.append((argv, copied, known))
 
     def guess(self) -> None:
         """List the possible commands of unknown programs: each end of their arguments starting with a known program."""
         self.listing.guessing = True
         words = scripts = 0
-        for argv, place in self.maybe_wrappers:
+        for argv, place, known in self.maybe_wrappers:
             tried: set[str] = set()
+            if not known and place.input is not None and place.input.script:
+                for run in read_dialogue("\n".join([word.text for word in place.input.script])).runs:
+                    self.guess_script(Word(run.script), place)
             for at in range(1, len(argv)):
                 word = argv[at]
                 name = word.text.rpartition("/")[2]
-                if not tried and argv[at - 1].text in _COMMAND_OPTIONS and scripts < misreadings.MAX_GUESSED_SCRIPTS:
+                script = (
+                    None
+                    if tried or scripts >= misreadings.MAX_GUESSED_SCRIPTS
+                    else _maybe_script(argv, at, known=known)
+                )
+                if script is not None:
                     scripts += 1
-                    self.guess_script(word, place)
-                if name in tried or word.dynamic or not self.may_matter(name):
+                    self.guess_script(script, place)
+                if known or name in tried or word.dynamic or not self.may_matter(name):
                     continue
                 tried.add(name)
                 words += len(argv) - at
@@ -1251,6 +1267,18 @@ def _below(place: Position, inner: Redirects, outer: Redirects, parts: _Parts, s
     if name is not None and not parts.args and src[name.start_byte : name.end_byte] == b"exec":
         place.input = inner.input
     return below
+
+
+def _maybe_script(argv: list[Word], at: int, *, known: bool) -> Word | None:
+    """Return the possible script of an argument: the value of an option, or a command after `!`."""
+    word, before = argv[at], argv[at - 1].text
+    option = _HOOK_OPTION.match(word.text)
+    if option is not None and option[0][-1] == "=":
+        return Word(word.text[option.end() :])
+    if word.text[:1] == "!" and not known:
+        return Word(word.text[1:])
+    option = _HOOK_OPTION.match(before)
+    return word if (option is not None and option[1] == "") or (before in _COMMAND_OPTIONS and not known) else None
 
 
 def _may_change(argv: list[Word]) -> bool:

@@ -80,6 +80,7 @@ _BUILTIN_NAMES = (
     " pwd read return set shift source test time times trap true type umask wait"
 )
 _BUILTINS = frozenset(_BUILTIN_NAMES.split())
+_VERSION = re.compile(r"(.[^@]*)@|([a-z][a-z+-]+[a-z+])-?\d+(?:\.\d+)*\Z")  # of `npx jest@29`; `lua5.4`, `clang-17`
 _HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
 _VARIABLE = re.compile(r"\$[{(]?([A-Z_]+)[)}]?\Z")
 _TOOL_VARIABLES = {
@@ -191,14 +192,16 @@ def _name_behind(word: Word) -> str:
 
 
 def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:
-    """Find the entry of a program. `./test` is not the builtin; `jest@29` (as `npx` takes it) is `jest`."""
+    """Find the entry of a program. `./test` is not the builtin; `jest@29` is `jest`, `lua5.4` is `lua`."""
     if name in _BUILTINS and "/" in path and not path.startswith("/"):
         return tables.find(f"{name}.sh")  # a script, possibly a test by its name
     if name == "exe" and path.startswith("/proc/"):
         return tables.find("sh")
     found = tables.find(name)
-    if found is None and "@" in name[1:]:
-        found = tables.find(name[:1] + name[1:].partition("@")[0])
+    if found is None:
+        version = _VERSION.match(name)
+        bare = (version[1] or version[2]) if version is not None else ""
+        found = tables.find(bare) if bare and bare not in _BUILTINS else None
     return found
 
 

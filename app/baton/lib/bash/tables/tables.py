@@ -700,7 +700,8 @@ class _Reader:
         )
 
     def held(self, at: Path, items: list[str | HeldText]) -> tuple[HeldText, ...]:
-        found = tuple(HeldText(at=item) if isinstance(item, str) else item for item in items)
+        read = [HeldText(at=item) if isinstance(item, str) else item for item in items]
+        found = tuple(msgspec.structs.replace(one, at=place) for one in read for place in one.at.split("|"))
         for index, one in enumerate(found):
             text = held_fault(one)
             if text:

@@ -51,7 +51,8 @@ def _command(way: Way, use: Invocation) -> RunTargets | None:
     operands = use.operands
     skip = way.command or 0
     if way.program:
-        return _arguments_of(way, use, use.words[operands[skip - 1] + 1 :] if len(operands) >= skip else [])
+        first = operands[skip - 1] + 1 if skip and len(operands) >= skip else min(operands, default=len(use.words))
+        return _arguments_of(way, use, use.words[first:])
     if len(operands) <= skip:
         return None
     at, assigns = _assignments(way, use, operands[skip])
