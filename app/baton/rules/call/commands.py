@@ -30,7 +30,7 @@ _ARGUMENTS = (
 _OF_LINES = _LINES | _PROGRAMS | frozenset(_ARGUMENTS) | {"input", "script", "code"}
 _SCRIPTS = frozenset({
     "script", "code", "sourcecode", "newsource", "cellsource", "scriptcontent", "scripttext",
-    "codecontent", "codesnippet", "snippet", "program", "source",
+    "codecontent", "codesnippet", "snippet", "program", "source", "expression",
 })  # fmt: skip
 _LANGUAGES = ("language", "lang", "kernel", "runtime", "interpreter", "type")
 _STDIN = ("stdin", "stdindata", "stdintext", "standardinput")
@@ -77,6 +77,7 @@ REMARKS = frozenset({
 """Those of them that nothing runs or reads: they are for people, or set times."""
 _INTERPRETERS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "powershell", "pwsh", "true", "false"})
 _JAVASCRIPT = re.compile(r"\b(?:const|let|var)\s|\brequire\s*\(|\bprocess\.|=>|\bfunction\b")
+_ESCAPED = re.compile(r"\s*(?:\w+\s*=\s*)?(?:!!?|%(?:sx|system)\s+)(.*)")  # a notebook's `!rm x`, `x = %sx rm x`
 _JSON = re.compile(r'\s*[\[{]\s*"')
 _LONGEST = 70_000
 """Maximum characters of joined commands. A shell line of this length is not read, so it is asked about."""
@@ -153,6 +154,9 @@ def _lines(words: tuple[str, ...], holder: Mapping[str, Any], is_shell: bool) ->
                 continue
             if name not in _SEVERAL | {"argv", "shell", "bash"}:
                 line = _surrounded(f"{line} {_arguments(names)}".rstrip(), names)
+            said = names.get("shell")
+            if isinstance(said, str) and name != "shell" and said.lower().removesuffix(".exe") in _POWERSHELL:
+                line = powershell_as_shell(line)
             yield line
         elif (name in _PROGRAMS or (is_shell and name in _FILES and _LINES.isdisjoint(names))) and (
             line := _program(value, names)
@@ -289,7 +293,7 @@ def _notebook_lines(code: str) -> tuple[list[str], str]:
     if "!" not in code and "%" not in code:
         return [], code
     lines = code.split("\n")
-    shell = [line.lstrip()[1:] for line in lines if line.lstrip().startswith("!")]
+    shell = [found[1] for line in lines if (found := _ESCAPED.match(line))]
     python = [line for line in lines if not line.lstrip().startswith(("!", "%"))]
     return shell, "\n".join(python)
 

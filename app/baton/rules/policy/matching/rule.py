@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from baton.lib.bash.model import Category, Program, Shell
+from baton.lib.bash.programs.listing import RUN_UNASKED
 from baton.lib.bash.read import read
 from baton.lib.bash.tables.tables import ShellTables
 from baton.lib.text.globs import any_of
@@ -15,6 +16,7 @@ from baton.lib.text.prompt_files import held_lines, is_prompt_file
 from baton.rules.agents.rosters import AgentCall, Roster, Rosters
 from baton.rules.call.call import MOST_PATHS, ToolCall, input_paths, is_mcp_tool, parts
 from baton.rules.call.commands import SHELL_KEYS, command_of, in_shell
+from baton.rules.call.edited_files import edited_texts
 from baton.rules.call.mcp_writers import only_looks
 from baton.rules.call.places.places import Locator
 from baton.rules.call.verdict import Facts, Level, RuleHit, Verdict, VerdictEffect
@@ -531,7 +533,7 @@ class PolicySet:
             line = in_shell(call.tool_name, line)
         paths = input_paths(self.config.patch_tools, self.path_keys, call, objects)
         if line is None and paths and not self.only_looks(call.tool_name):
-            line = held_lines(paths, call.tool_input)
+            line = held_lines(paths, call.tool_input) or self._start_up(call, paths)
         # The model is part of the cache key: it differs between the callers of such an agent.
         name, model = (agent.agent, f"{agent.model}\n{agent.own_model}\n{call.models}") if agent else (None, "")
         if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
@@ -543,6 +545,16 @@ class PolicySet:
             shell = None if line is None else read(self.tables, line)
             latest = self._latest_long = named, Reading(shell, paths, as_given=line == given)
         return latest[1]
+
+    def _start_up(self, call: ToolCall, paths: tuple[str, ...]) -> str | None:
+        """Return the shell script that a call writes into git's hooks and a shell's start files, if it can be read."""
+        if not any(map(RUN_UNASKED.search, paths)):
+            return None
+        texts = [one.text for one in edited_texts(call.tool_name, call.tool_input) if RUN_UNASKED.search(one.path)]
+        line = "\n".join(
+            [text for text in texts if text[:2] != "#!" or text.partition("\n")[0].rstrip().endswith("sh")]
+        )
+        return line if line and not read(self.tables, line).unparsed else None
 
     def history_name(self, call: ToolCall) -> str:
         """Return the call's name for the session's history: the tool, with a mark if its name does not say what it did."""
