@@ -221,21 +221,25 @@ _TREES = {
     **dict.fromkeys(("cp", "gcp", "scp"), frozenset({"-r", "-R", "-a", "--recursive", "--archive"})),
     "rsync": frozenset({"-r", "-a", "--recursive", "--archive"}),
     "zip": frozenset({"-r", "--recurse-paths"}),
-    "diff": frozenset({"-r", "--recursive"}),
+    **dict.fromkeys(("aws", "azcopy", "diff", "gcloud", "gsutil", "mc"), frozenset({"-r", "-R", "--recursive"})),
 }  # programs that take whole folders with one of these options
 _TARS = frozenset({"tar", "gtar", "bsdtar"})
 _LONGEST_FOLDER = 300  # in characters. Each of many `-C` would make all later paths longer.
 _CHANGES_FOLDER = re.compile(r"-[A-Za-z]*C|--directory")
-_ARCHIVERS = _TARS | frozenset({"7z", "7za", "7zz", "rar"})
+_ARCHIVERS = _TARS | frozenset({"7z", "7za", "7zz", "rar", "rclone", "croc", "wormhole"})
 _MOVERS = frozenset({"mv", "gmv", "ln", "gln"})
 _COPIES = frozenset({"cp", "gcp", "scp", "rsync", "install"}) | _MOVERS
 _INTO = frozenset({"-t", "--target-directory"})
-_GIT_SHOWS = frozenset({"show", "diff", "blame", "annotate", "cat-file", "grep", "difftool", "hash-object", "archive"})
+_GIT_SHOWS = frozenset(
+    {"show", "diff", "blame", "annotate", "cat-file", "grep", "difftool", "hash-object", "archive", "gist"}
+)
 _PATCH = frozenset({"-p", "-u", "--patch", "-L"})
 _NO_FILE = re.compile(
     r"-[meSGIgqEHotnN]|--(?:message|title|body|notes|description|expression|regexp|grep|pattern|search|query|header|label|format"
-    r"|pretty|template|jq|name|key|cert|cacert|kubeconfig|identity-file|identity|arg|argjson|type|branch|author|assignee|output)"
+    r"|pretty|template|jq|name|(?:[\w-]+-)?(?:key|cert|ca|cacert|key-?file|password-file|identity-file)|kubeconfig|identity|arg|argjson|type|branch"
+    r"|author|assignee|output)"
 )  # options whose value is a text, a pattern or a name, or a file that is used and not shown
+_IDENTITIES = frozenset({("scp", "-i"), ("sftp", "-i"), ("pscp", "-i")})
 _KEEPS_FILTER = re.compile(r"-[Ix]|-path|--?(?:no-)?(?:exclude|ignore|filter|skip)[\w-]*")
 _SELECTS = re.compile(r"-g|--?(?:i?name|i?path|i?wholename|regex|iregex|i?glob|include[\w-]*)")
 _SEARCHERS = frozenset(
@@ -317,7 +321,12 @@ def _read_by(program: Program, written: set[str]) -> Iterator[Content]:  # noqa:
                 yield Content(value, folder)
     for option, value in values:
         text = value.partition("@")[2] if "network" in program.categories and "@" in value else value
-        skipped = _NO_FILE.fullmatch(option) or _KEEPS_FILTER.fullmatch(option) or _SELECTS.fullmatch(option)
+        skipped = (
+            _NO_FILE.fullmatch(option)
+            or (program.name, option) in _IDENTITIES
+            or _KEEPS_FILTER.fullmatch(option)
+            or _SELECTS.fullmatch(option)
+        )
         is_file = text is not value or not (skipped or program.name in _NAMES_ONLY or value in written)
         if not _BUILDS.isdisjoint(program.categories) and option not in _GIVES_FILE:
             continue
