@@ -295,7 +295,10 @@ class Walk:
                 place.folder.base, place.folder.others = None, ()
         elif use.name in _MOVES:
             self.moved = True
+            left = place.folder.base
             place.folder.go(use.name, argv)
+            if left:
+                place.values.set("OLDPWD", (left,))
         elif use.name == "set" and place.certain and any(_EXITS.match(word.text) for word in argv[1:]):
             self.exits_on_error = True
         # The effect of `set` follows after the walk of its substitutions.
@@ -383,7 +386,7 @@ class Walk:
             Whether there are such values.
         """
         argv = use.words
-        if use.entry is not None and use.name and use.name not in builtins.SETTERS and _only_prints(use.entry):
+        if use.entry is not None and use.name and use.name not in _CHANGES_SHELL and _only_prints(use.entry):
             return False
         made = self.texts.filler.variants(argv, place.values)
         if not made:

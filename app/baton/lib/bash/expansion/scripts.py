@@ -16,6 +16,7 @@ _ONE_VARIABLE = re.compile(r"\s*\$(?:\{(\w+)(?:\[[@*]\])?\}|(\w+))")
 _LONGEST_FOLDER = 4_096
 """Maximum length of a folder, Linux's longest path; otherwise a thousand `cd x` would make it grow each time."""
 _MOST_FOLDERS = 4  # alternative folders kept after a `cd` that may have failed
+_HOME = re.compile(r"\$(?:HOME|\{HOME\})((?:/[^$`]*)?)\Z")
 _ALWAYS_THERE = frozenset(["/", "/tmp", "~", ".", "..", "../", "../.."])  # noqa: S108 (a name, not a file)
 """Folders for which `cd` does not fail."""
 
@@ -79,18 +80,19 @@ class Folder:
     `others` are alternatives after a `cd` that may have failed.
     """
 
-    __slots__ = ("base", "others", "past", "sure")
+    __slots__ = ("base", "left", "others", "past", "sure")
 
     def __init__(self, base: str | None) -> None:
         self.base = base
         self.others: tuple[str | None, ...] = ()
         self.past: list[str | None] = []
+        self.left: str | None = None  # the folder before the last `cd`
         self.sure = True
 
     def copy(self) -> "Folder":
         """Return the folder of a shell started in this one."""
         copied = Folder(self.base)
-        copied.others = self.others
+        copied.others, copied.left = self.others, self.left
         return copied
 
     def may_be(self, others: Iterable[str | None]) -> None:
@@ -112,6 +114,7 @@ class Folder:
     def go(self, name: str, words: list[Word]) -> None:
         """Apply `cd`, `pushd` or `popd`."""
         self.sure = False
+        left, self.left = self.left, self.base
         if name == "popd":
             self.base = self.past.pop() if self.past else None
             self.others = ()
@@ -124,8 +127,13 @@ class Folder:
             self.others, self.sure = (), True
             return
         target = operands[0]
+        home = _HOME.match(target.text) if target.dynamic else None
+        if home is not None:
+            target = Word(f"~{home[1]}")
         self.sure = target.text in _ALWAYS_THERE
-        if target.dynamic or target.text in {"-", ""} or target.text[:1] == "+":
+        if target.text == "-" and left is not None:
+            self.base, self.others = left, ()
+        elif target.dynamic or target.text in {"-", ""} or target.text[:1] == "+":
             self.base, self.others = None, ()
         elif target.text[:1] in {"/", "~"}:
             self.base, self.others = target.text, ()

@@ -367,6 +367,8 @@ class _Filling:
             pointed = self._variable(name)
             if not isinstance(pointed, str) or isinstance(pointed, Unknown) or rest or not pointed.isidentifier():
                 return None
+            if self._variable(pointed) is None:
+                return Unknown(f"${pointed}")
             name = pointed
         # An element of an associative array is stored under its own name.
         named = self.values.get(f"{name}[{index}]") if index and not index.isdigit() else ()
