@@ -365,11 +365,12 @@ class _Filling:
             return None if known is None or isinstance(known, Unknown) else str(len(known))
         if prefix == "!":  # `${!x}` is the variable named by `x`
             pointed = self._variable(name)
-            if not isinstance(pointed, str) or isinstance(pointed, Unknown) or rest or not pointed.isidentifier():
-                return None
-            if self._variable(pointed) is None:
-                return Unknown(f"${pointed}")
-            name = pointed
+            is_name = (
+                isinstance(pointed, str) and not isinstance(pointed, Unknown) and not rest and pointed.isidentifier()
+            )
+            if not is_name or self._variable(str(pointed)) is None:
+                return Unknown(f"${pointed}") if is_name else None
+            name = str(pointed)
         # An element of an associative array is stored under its own name.
         named = self.values.get(f"{name}[{index}]") if index and not index.isdigit() else ()
         known = named[0] if named else self._element(self._variable(name), index, name)

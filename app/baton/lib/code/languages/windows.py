@@ -91,10 +91,16 @@ _FOLDER_PATH = re.compile(
 _ONE_IN_GROUP = re.compile(r"\$\((\$[\w:/]+)\)")
 _SCRIPT_BLOCK = re.compile(r"\[scriptblock\]::Create\(", re.IGNORECASE)
 _DELETES = re.compile(r"(\$\w+)\.Delete\(", re.IGNORECASE)
+_DELETES_RESULT = re.compile(r"\.Delete(?:Folder|File)?\(\s*(?:['\"]([^'\"]*))?", re.IGNORECASE)
+_SETS_VARIABLE = re.compile(
+    r"\[(?:System\.)?Environment\]::SetEnvironmentVariable\(\s*['\"](\w+)['\"]\s*,\s*['\"]([^'\"]*)['\"][^)]*\)",
+    re.IGNORECASE,
+)
 _PLUS = re.compile(r"\s*\+\s*(?=['\"])")
 _PATH_OF = re.compile(r"(\$\w+)\.(?:FullName|PSPath|Path|ToString\(\))", re.IGNORECASE)
 _SAID_NAME = re.compile(r'"\$\(echo ([\w.-]+)\)"')
 _DRIVE_ROOT = re.compile(r"[A-Za-z]:/*((?:\*(?:\.\*)?)?)")
+_SETS = re.compile(r"[A-Za-z_]\w*=")
 _ASSIGNS = re.compile(r"\$((?:env:)?\w+)\s*(\+?=)(?!=)\s*", re.IGNORECASE)
 _DOWNLOADS = re.compile(r"\.Download(?:String|Data)\(\s*['\"]?([^'\")]*)", re.IGNORECASE)
 _DOTNET = re.compile(r"\[(?:System\.)?IO\.(?:File|Directory)\]::(Write|Append|Create|Delete|Move|Copy|Replace)\w*"
@@ -144,6 +150,7 @@ def powershell_as_shell(text: str, nested: int = 0) -> str:
     if len(text) > _LONGEST or nested > _MOST_NESTED:
         return "'"
     # .NET calls, converted to cmdlets.
+    text = _SETS_VARIABLE.sub(r"$env:\1='\2'", text)
     text = _SCRIPT_BLOCK.sub("iex (", _ONE_IN_GROUP.sub(r"\1", _FOLDER_PATH.sub(_folder_path, text)))
     reader = _Reader(text, nested, is_cmd=False)
     reader.block("")
@@ -166,7 +173,8 @@ _CURL = {"-method": "-X", "-custommethod": "-X", "-body": "-d", "-infile": "-T",
 class _Reader:
     """Reads one text into shell statements. `out` are these, each with its operator.
 
-    `loops` set the variables of starting loops, by shell loops with the same values.
+    `loops` set the variables of starting loops, by shell loops with the same values. `literals` are the variables that
+    hold a string, by lower name.
     """
 
     def __init__(self, text: str, nested: int, *, is_cmd: bool) -> None:
@@ -178,6 +186,7 @@ class _Reader:
         self.words = 0
         self.out: list[tuple[str, str]] = []
         self.loops: list[str] = []
+        self.literals: dict[str, str] = {}
 
     def line(self) -> str:
         text = ""
@@ -254,12 +263,22 @@ class _Reader:
         self.at += 1 if self.text[self.at] == "(" else 2
         inner = _Reader(self.text, self.nested, is_cmd=self.is_cmd)
         inner.at, inner.depth, inner.words, inner.loops = self.at, self.depth, self.words, self.loops
-        inner.block(")")
+        inner.literals = self.literals
+        operands = inner.block(")")
         self.at, self.words = inner.at, inner.words
         while self.at < len(self.text) and self.text[self.at] == ".":  # a method of the result
-            if found := _DOWNLOADS.match(self.word()):
+            method = self.word()
+            if found := _DOWNLOADS.match(method):
                 return f'"$(curl {self.shown(found[1])})"'
+            self.delete(method, operands)
         return f'"$({inner.line()})"'
+
+    def delete(self, method: str, operands: list[str]) -> bool:
+        """Note a removal by a method, of its argument or of the object: `(Get-Item x).Delete()`."""
+        found = _DELETES_RESULT.match(method)
+        if found is not None:
+            self.out.append(("", f"rm -r {' '.join(map(self.shown, [found[1]] if found[1] else operands))}"))
+        return found is not None
 
     def comment(self, *, block: bool) -> None:
         end = self.text.find("#>" if block else "\n", self.at)
@@ -271,7 +290,8 @@ class _Reader:
         text = self.text
         while self.at < len(text):
             char = text[self.at]
-            if char in _SPACE or char in ";\n|)}," or (self.is_cmd and char in "&("):
+            ends = char in "&(" if self.is_cmd else char == "{" and parts in (["%"], ["?"])
+            if ends or char in _SPACE or char in ";\n|)},":
                 break
             if char in "<>":
                 if parts:
@@ -352,10 +372,11 @@ class _Reader:
             self.out = [("", "'")]
             return []
         words = [word for word in words if word]
-        was_if = self.is_cmd and bool(words) and words[0].lower() == "if"
+        was_if = False
         if joint == "|" and words and words[0].lower() == "foreach":
             words = ["%", *words[1:]]
-        while words and words[0].lower() in KEYWORDS:
+        while words and (first := words[0].lower().lstrip("@" if self.is_cmd else "")) in KEYWORDS:
+            was_if = was_if or (self.is_cmd and first == "if")
             words = words[1:]
         if self.is_cmd and words:
             words = [words[0].lstrip("@"), *words[1:]]
@@ -363,7 +384,7 @@ class _Reader:
         if calls:
             words = words[1:]
             said = _SAID_NAME.fullmatch(words[0])
-            words[0] = said[1] if said else words[0]
+            words[0] = said[1] if said else self.literals.get(words[0].lower(), words[0])
         # `foreach ($f in Get-ChildItem x)`, and cmd's loops, with variables for files.
         variable = ""
         if len(words) > _LOOP and words[0] == "echo" and words[2].lower() == "in":
@@ -374,11 +395,13 @@ class _Reader:
             words = _after_condition(words)
         if words and words[0].startswith('"$(') and not calls:
             words = ["echo", *words]
-        if not words:
+        if not words or (not self.is_cmd and self.delete(words[0], before)):
             return before
         if words[0].endswith("=") and words[0][:-1].isidentifier():
             name, rest = words[0], words[1:]
             if len(rest) == 1:
+                if "$" not in rest[0]:
+                    self.literals[f"${name[:-1]}".lower()] = rest[0]
                 self.out.append(("", f"{name}{self.shown(rest[0])}"))
                 return []
             words = rest
@@ -387,6 +410,10 @@ class _Reader:
             if words[0].lower() == "join-path":
                 self.out.append(("", f'{name}"$({self.statement(joint, words, before)[0]})"'))
                 return []
+        if self.is_cmd and words[0].lower() == "set" and len(words) > 1 and _SETS.match(words[1]):
+            name, _, value = " ".join(words[1:]).partition("=")
+            self.out.append(("", f"{name}={self.shown(value)}"))
+            return []
         statement, operands = self.statement(joint, words, before)
         if not joint:
             self.out += [("", loop) for loop in self.loops]
@@ -445,8 +472,7 @@ class _Reader:
             inner = [word for word in arguments if not word.startswith("/")]
             return cmd_as_shell(" ".join(inner), self.nested + 1), []
         if name in ("start-process", "saps", "start", "invoke-command", "icm", "&"):
-            rest = [word for word in arguments if not word.startswith(("-", "/"))]
-            return self.statement(joint, rest, before) if rest else ("", [])
+            return self.started(joint, arguments, before)
         if downloads:
             return f"curl {self.shown(downloads[1])}", []
         known = NAMES.get(name)
@@ -488,6 +514,19 @@ class _Reader:
             operands = [one if "*" in one else f"{one}/{(given or '*')[0]}" for one in operands or ["."]]
         return line, piped if name == "true" and piped else operands
 
+    def started(self, joint: str, arguments: list[str], before: list[str]) -> tuple[str, list[str]]:
+        """Return the program of `Start-Process` or `start`, with its arguments."""
+        options = [at for at, word in enumerate(arguments) if word.startswith("/" if self.is_cmd else ("-", "/"))]
+        first = next((at for at in range(len(arguments)) if at not in options), len(arguments))
+        if (
+            arguments[first : first + 1]
+            and arguments[first].lower().rpartition("\\")[2].removesuffix(".exe") in _SHELLS
+        ):
+            # `-ArgumentList '-Command x'` is one word with the shell's own options.
+            return self.powershell([part for word in arguments[first + 1 :] for part in _option_of(word)]), []
+        rest = [word for at, word in enumerate(arguments) if at not in options]
+        return self.statement(joint, rest, before) if rest else ("", [])
+
     def forfiles(self, arguments: list[str]) -> str:
         """Return the command of `forfiles /p folder /m mask /c command`."""
         given = {option: value for option, value in self.pairs(arguments) if option[:1] == "/"}
@@ -515,7 +554,10 @@ class _Reader:
             elif (lower.startswith("-") and len(lower) > 1) or re.fullmatch(
                 r"/[a-z]" if self.is_cmd else "/[sqf]", lower
             ):
-                options.append(lower.partition(":")[0])
+                option, _, value = word.partition(":")
+                options.append(option.lower())
+                if value and value[0] != "$" and option.lower() not in VALUE_OPTIONS:
+                    operands.append(value)  # `-LiteralPath:x`
                 after = arguments[at + 1] if at + 1 < len(arguments) else "-"
                 skip = lower in VALUE_OPTIONS and not after.startswith("-")
             else:
@@ -533,8 +575,9 @@ class _Reader:
         if downloads:
             return f"curl {self.shown(downloads[1])} | bash"
         rest = [word for word in arguments if word.lower() != "-command"]
-        if len(rest) == 1 and not rest[0].startswith('"$(') and not rest[0].startswith("$"):
-            return powershell_as_shell(rest[0], self.nested + 1)
+        text = self.literals.get(rest[0].lower(), rest[0]) if len(rest) == 1 else "$"
+        if not text.startswith(('"$(', "$")):
+            return powershell_as_shell(text, self.nested + 1)
         return f"eval {' '.join(self.shown(word) for word in rest)}"
 
     def powershell(self, arguments: list[str]) -> str:
@@ -596,6 +639,10 @@ def _has(options: list[str], name: str, *others: str) -> bool:
 def _text(words: list[str]) -> str:
     """Return a script given in words: one text, perhaps of several lines, or the words of a command."""
     return ("\n" if words and any(map(str.isspace, words[0])) else " ").join(words)
+
+
+def _option_of(word: str) -> list[str]:
+    return [] if word.lower() in ("-argumentlist", "-args") else word.split(" ", 1) if word[:1] == "-" else [word]
 
 
 def _after_condition(words: list[str]) -> list[str]:
