@@ -8,8 +8,9 @@ from baton.lib.bash.expansion.words import QUOTED, Word
 
 PASSES = frozenset(
     ["cat", "tee", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "tac", "strings", "pv", "less", "more"]
+    + ["dd", "fold", "iconv", "sponge", "expand", "unexpand", "mbuffer"]
 )  # programs that print their input, or a part of it
-WHOLE = frozenset(["cat", "tee", "pv", "less", "more", "strings", "uniq"])  # those that print every line, in order
+WHOLE = PASSES - {"head", "tail", "sort", "grep", "egrep", "fgrep", "tac"}  # those that print every line, in order
 SILENT = frozenset(
     ["cd", "pushd", "popd", "true", ":", "set", "shopt", "export", "unset", "sleep", "mkdir", "touch", "rm", "cp", "mv", "chmod",
      "wait", "trap", "umask", "read", "alias", "local", "declare", "test", "["]
