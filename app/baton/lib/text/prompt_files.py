@@ -36,10 +36,10 @@ def held_lines(paths: Iterable[str], tool_input: Any, *, anywhere: bool = False)
     paths = list(paths)
     named = [path for path in paths if is_prompt_file(path)]
     found = (
-        [line for text in _written(tool_input) for line in shell_lines(named, text, anywhere=anywhere)] if named else []
+        [line for text in written(tool_input) for line in shell_lines(named, text, anywhere=anywhere)] if named else []
     )
     if any(map(is_git_settings, paths)):
-        settings = (one for text in _written(tool_input) for one in settings_of(text))
+        settings = (one for text in written(tool_input) for one in settings_of(text))
         found += [shlex.join(("git", "config", *one)) for one in settings]
     return "\n".join(found) or None
 
@@ -86,7 +86,7 @@ def _texts_of_toml(text: str) -> list[str]:
         return [_ESCAPE.sub(lambda found: found[3] or chr(min(int(found[1] or found[2], 16), 0x10FFFF)), text)]
 
 
-def _written(tool_input: Any) -> Iterator[str]:
+def written(tool_input: Any) -> Iterator[str]:
     """Yield the strings of an input, without the removed lines of an edit."""
     for text in _strings(tool_input):
         if text.lstrip().startswith(_PATCH) or _PATCH[0] in text:

@@ -15,6 +15,7 @@ _LINES = frozenset({
     "commandtext", "commandstring", "shellscript", "bashscript", "shellcode", "rawcommand", "fullcommand", "shell",
     "bash", "shcommand", "runcommand", "execcommand", "executecommand", "systemcommand", "oscommand", "exec", "argv",
     "clicommand", "awscommand", "gcloudcommand", "azcommand", "gitcommand", "ghcommand", "dockercommand",
+    "run", "remotecommand", "sshcommand",
 })  # fmt: skip
 """Keys of commands, squeezed."""
 _SEVERAL = frozenset({"commands", "cmds", "lines"})
@@ -30,7 +31,7 @@ _ARGUMENTS = (
 _OF_LINES = _LINES | _PROGRAMS | frozenset(_ARGUMENTS) | {"input", "script", "code"}
 _SCRIPTS = frozenset({
     "script", "code", "sourcecode", "newsource", "cellsource", "scriptcontent", "scripttext",
-    "codecontent", "codesnippet", "snippet", "program", "source", "expression",
+    "codecontent", "codesnippet", "snippet", "program", "source", "expression", "pythoncode",
 })  # fmt: skip
 _LANGUAGES = ("language", "lang", "kernel", "runtime", "interpreter", "type")
 _STDIN = ("stdin", "stdindata", "stdintext", "standardinput")

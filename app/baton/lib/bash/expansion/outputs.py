@@ -7,9 +7,10 @@ import re
 from baton.lib.bash.expansion.words import QUOTED, Word
 
 PASSES = frozenset(
-    ["cat", "tee", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "tac", "strings", "pv", "less", "more"]
-    + ["dd", "fold", "iconv", "sponge", "expand", "unexpand", "mbuffer"]
-)  # programs that print their input, or a part of it
+    ["cat", "tee", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "tac", "strings", "pv", "less", "more",
+     "dd", "fold", "iconv", "sponge", "expand", "unexpand", "mbuffer"]
+)  # fmt: skip
+"""Programs that print their input, or a part of it."""
 WHOLE = PASSES - {"head", "tail", "sort", "grep", "egrep", "fgrep", "tac"}  # those that print every line, in order
 SILENT = frozenset(
     ["cd", "pushd", "popd", "true", ":", "set", "shopt", "export", "unset", "sleep", "mkdir", "touch", "rm", "cp", "mv", "chmod",

@@ -12,7 +12,8 @@ from baton.lib.bash.programs.listing import RUN_UNASKED
 from baton.lib.bash.read import read
 from baton.lib.bash.tables.tables import ShellTables
 from baton.lib.text.globs import any_of
-from baton.lib.text.prompt_files import held_lines, is_prompt_file
+from baton.lib.text.prompt_files import held_lines, is_prompt_file, written
+from baton.lib.text.urls import file_path
 from baton.rules.agents.rosters import AgentCall, Roster, Rosters
 from baton.rules.call.call import MOST_PATHS, ToolCall, input_paths, is_mcp_tool, parts
 from baton.rules.call.commands import SHELL_KEYS, command_of, in_shell
@@ -551,6 +552,10 @@ class PolicySet:
         if not any(map(RUN_UNASKED.search, paths)):
             return None
         texts = [one.text for one in edited_texts(call.tool_name, call.tool_input) if RUN_UNASKED.search(one.path)]
+        if is_mcp_tool(call.tool_name):
+            texts = texts or [
+                text for text in written(call.tool_input) if text not in paths and file_path(text) not in paths
+            ]
         line = "\n".join(
             [text for text in texts if text[:2] != "#!" or text.partition("\n")[0].rstrip().endswith("sh")]
         )
