@@ -60,7 +60,7 @@ async def test_brokers_that_are_away_are_a_failure(monkeypatch):
     ("url", "settings"),
     [
         ("kafka://a:9092,b:9092", {"bootstrap.servers": "a:9092,b:9092", "security.protocol": "PLAINTEXT"}),
-        ("kafkas://a:9093", {"bootstrap.servers": "a:9093", "security.protocol": "SSL"}),
+        ("kafkas://a,[::1]:9093", {"bootstrap.servers": "a,[::1]:9093", "security.protocol": "SSL"}),
         (
             "kafkas://u:p%40ss@a:9093",
             {

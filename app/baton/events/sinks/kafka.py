@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 
 from baton.events.sinks.runner import SinkEvent, SinkFailed, in_daemon_thread
 from baton.events.sinks.webhook import CONTENT_TYPE
+from baton.lib.text.urls import split_hosts
 
 DELIVERY_S = 20.0
 """Longest that a batch may take to be delivered, in seconds."""
@@ -30,7 +31,7 @@ def client_settings(url: str) -> dict[str, Any]:
     Raises:
         ValueError: If it is no such URL.
     """
-    parts = urlsplit(url)
+    parts = split_hosts(url)
     credentials, _, hosts = parts.netloc.rpartition("@")
     if parts.scheme not in {"kafka", "kafkas"} or not hosts:
         raise ValueError(

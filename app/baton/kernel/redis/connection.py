@@ -9,12 +9,13 @@ other slots names it.
 
 import asyncio
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 from redis.asyncio.connection import AbstractConnection, Connection, parse_url
 from redis.exceptions import MovedError
 
 from baton.kernel.base.errors import Unavailable
+from baton.lib.text.urls import split_hosts
 
 CONNECT_S = 2.0  # timeout for connecting in the background, with the handshake, in seconds
 _SENTINELS = {"sentinel": "redis", "sentinels": "rediss"}
@@ -30,7 +31,7 @@ class SentinelURL:
     """The parts of a `sentinel://` URL. Raise ValueError if it has no host or no master."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
+        parts = split_hosts(url)
         self._scheme = _SENTINELS[parts.scheme]
         self.master_name = parts.path.strip("/")
         self._login, _, hosts = parts.netloc.rpartition("@")
@@ -61,7 +62,7 @@ def _with_port(host: str) -> str:
 
 def check(url: str) -> None:
     """Check a URL without connecting. Raise ValueError if `opened` does not support it."""
-    if urlsplit(url).scheme in _SENTINELS:
+    if split_hosts(url).scheme in _SENTINELS:
         SentinelURL(url)
     else:
         for node in _nodes(url):
@@ -70,21 +71,21 @@ def check(url: str) -> None:
 
 def _nodes(url: str) -> list[str]:
     """Return the URLs of a cluster's nodes, or the URL itself."""
-    parts = urlsplit(url)
+    parts = split_hosts(url)
     if parts.scheme not in _CLUSTERS:
         return [url]
     return [_with_host(url, host, _CLUSTERS[parts.scheme]) for host in parts.netloc.rpartition("@")[2].split(",")]
 
 
 def _with_host(url: str, host: str, scheme: str) -> str:
-    parts = urlsplit(url)
+    parts = split_hosts(url)
     login, at, _ = parts.netloc.rpartition("@")
     return parts._replace(scheme=scheme, netloc=login + at + host).geturl()
 
 
 async def opened(url: str) -> AbstractConnection:
     """Connect to a Redis, to the sentinels' master or to the cluster's. Raise RedisUnavailable, or ValueError for the URL."""
-    if urlsplit(url).scheme in _SENTINELS:
+    if split_hosts(url).scheme in _SENTINELS:
         return await _master(SentinelURL(url))
     reasons = []
     for node in _nodes(url):
@@ -105,9 +106,9 @@ async def _owner(url: str) -> AbstractConnection:
         if not isinstance(moved, MovedError):
             raise
         # A node that does not know its own name sends none: it is the one that was asked.
-        host = moved.host or urlsplit(url).hostname or ""
+        host = moved.host or split_hosts(url).hostname or ""
         host = f"[{host}]" if ":" in host else host
-        return await _open(_with_host(url, f"{host}:{moved.port}", urlsplit(url).scheme))
+        return await _open(_with_host(url, f"{host}:{moved.port}", split_hosts(url).scheme))
     return connection
 
 

@@ -4,7 +4,7 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 _END = r"[^\s'\"`<>|;\\]"
 _URL = re.compile(
@@ -20,10 +20,18 @@ _BRACES = re.compile(r"\{([^{}]*)\}|\[([^\[\]:])-([^\[\]:])\]")
 HINTS = (":", "localhost", "127.", "URL", "PUT", "POST", "PATCH", "DELETE")
 """Every string with a match of `_URL` contains one of these; most words of a line contain none."""
 _QUERY = re.compile("[?#]")
+_PARTS = re.compile(r"([\w+.-]+)://([^/?#]*)([^?#]*)\??([^#]*)")
 _MOST_FOUND = 64
 _MOST_SPELLINGS = 64
 _MOST_BRACES = 8
 _LONGEST = 65_536
+
+
+def split_hosts(url: str) -> SplitResult:
+    """Split a URL with several hosts. Newer `urlsplit` refuses an IPv6 address after another host."""
+    found = _PARTS.match(url)
+    scheme, hosts, path, query = found.groups() if found else ("", "", url, "")
+    return SplitResult(scheme.lower(), hosts, path, query, "")
 
 
 def urls(text: str) -> Iterator[str]:
