@@ -13,7 +13,7 @@ import typer
 import yaml
 
 from baton.cli.demo.play import Demo
-from baton.cli.demo.story import WORKSPACE
+from baton.cli.demo.story import STORY
 from baton.cli.options import AsJson, UsageError
 from baton.cli.output import end_with_json
 from baton.local import config
@@ -55,7 +55,7 @@ class Machine:
             "notices": False,
             "drain_s": 0.5,
             "cancel_grace_s": 1,
-            "workspaces": {WORKSPACE: str(repository)},
+            "workspaces": {STORY.workspace: str(repository)},
             "providers": {name: {"command": [sys.executable, "-I", "-S", str(_AGENT)]} for name in PROVIDERS},
         }
         file = self._folder / "runner.yaml"

@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any
 from urllib.parse import quote
 
-from baton.cli.demo import story
+from baton.cli.demo.story import STORY, StoryCall, StorySession
 from baton.local.server import Api, ApiError
 
 LONGEST_JOB_S = 60
@@ -34,48 +34,51 @@ class Demo:
     def set_up(self) -> None:
         """Enter the teams, people, projects, rules, modes and rosters. Raise ApiError."""
         admin = self._admin
-        for team, project in story.PROJECTS.items():
-            admin.request("PUT", f"/teams/{team}", body={"reason": story.WHY})
-            admin.request("PUT", f"/teams/{team}/settings", body={"keep_prompts": True, "reason": story.WHY})
-            admin.request("PUT", "/projects", body={"name": project, "team": team, "reason": story.WHY}, headers=_ANY)
-        for person, team in story.PEOPLE.items():
-            role = "lead" if story.LEADS[team] == person else "developer"
-            self._apis[person] = self._api_of(self._token(person, role, team))
-        for team, lead in story.LEADS.items():
-            api = self._apis[lead]
-            body = {"files": story.RULES, "reason": story.WHY}
+        for team, one in STORY.teams.items():
+            admin.request("PUT", f"/teams/{team}", body={"reason": STORY.why})
+            admin.request("PUT", f"/teams/{team}/settings", body={"keep_prompts": True, "reason": STORY.why})
+            admin.request(
+                "PUT", "/projects", body={"name": one.project, "team": team, "reason": STORY.why}, headers=_ANY
+            )
+        for person, found in STORY.people.items():
+            role = "lead" if STORY.teams[found.team].lead == person else "developer"
+            self._apis[person] = self._api_of(self._token(person, role, found.team))
+        for team, one in STORY.teams.items():
+            api = self._apis[one.lead]
+            body = {"files": STORY.rules, "reason": STORY.why}
             api.request(
                 "PUT", "/policies/layers/team", query={"name": team, "activate": "true"}, body=body, headers=_ANY
             )
-            api.request("PUT", f"/rosters/{team}", query={"team": team}, body={"agents": story.AGENTS}, headers=_ANY)
-        mode = {"scope": "team", "id": "demo-web", "enabled": True, "level": "strict", "reason": story.WHY}
+            api.request("PUT", f"/rosters/{team}", query={"team": team}, body={"agents": STORY.agents}, headers=_ANY)
+        mode = {"scope": "team", "id": "demo-web", "enabled": True, "level": "strict", "reason": STORY.why}
         self._apis["demo-ada"].request("PUT", "/mode", body=mode)
 
     def play(self) -> None:
         """Let everybody work once: sessions, routes with feedback, patterns, a graph, a job, a report. Raise ApiError."""
-        for person, prompt, calls in story.SESSIONS:
-            self._session(person, prompt, calls)
-        for number, (prompt, right) in enumerate(story.PROMPTS):
-            person = list(story.PEOPLE)[number % len(story.PEOPLE)]
+        for session in STORY.sessions:
+            for _ in self._calls(session):
+                pass
+        for number, (prompt, right) in enumerate(STORY.prompts):
+            person = list(STORY.people)[number % len(STORY.people)]
             api = self._apis[person]
             made = api.request("POST", "/route", body={"prompt": prompt}, headers=self._headers(person))
             api.request("POST", f"/route/{made['id']}/feedback", body={"agent": right})
         lead = self._apis["demo-ada"]
         known = {one["signature"] for one in lead.pages("/patterns", {})}
-        for pattern in story.PATTERNS:
+        for pattern in STORY.patterns:
             if pattern["signature"] in known:
                 continue
             made = lead.request("POST", "/patterns", body=pattern)
-            if pattern is story.PATTERNS[0]:
-                lead.request("POST", f"/patterns/{made['id']}/approve", body={"reason": story.WHY}, headers=_ANY)
-        graph = {"roster": "stravinsky", "session_id": "demo-graph", "tasks": story.TASKS}
+            if pattern is STORY.patterns[0]:
+                lead.request("POST", f"/patterns/{made['id']}/approve", body={"reason": STORY.why}, headers=_ANY)
+        graph = {"roster": "stravinsky", "session_id": "demo-graph", "tasks": STORY.tasks}
         made = lead.request("POST", "/graphs", body=graph)
-        lead.request("POST", f"/graphs/{made['id']}/spawn:batch", body=story.FIRST_WAVE)
-        lead.request("POST", f"/graphs/{made['id']}/tasks/{quote(next(iter(story.TASKS)))}/complete")
+        lead.request("POST", f"/graphs/{made['id']}/spawn:batch", body=STORY.first_wave)
+        lead.request("POST", f"/graphs/{made['id']}/tasks/{quote(next(iter(STORY.tasks)))}/complete")
         self._report()
 
     def _report(self) -> None:
-        person, command, comment = story.REPORT
+        person, command, comment = STORY.report
         api = self._apis[person]
         ends = time.monotonic() + LONGEST_JOB_S
         while time.monotonic() < ends:
@@ -98,8 +101,8 @@ class Demo:
         Raises:
             ApiError: If the server refuses, or no runner has done the task in time.
         """
-        job = self._submit(story.JOB_WITH_CHANGES)
-        self._submit(story.JOB_TO_CONFIRM)
+        job = self._submit(STORY.job_with_changes)
+        self._submit(STORY.job_to_confirm)
         ends = time.monotonic() + LONGEST_JOB_S
         while self._job(job)["state"] != "completed":
             if time.monotonic() > ends:
@@ -113,28 +116,28 @@ class Demo:
 
         Meanwhile a delegated agent asks a question, and another after its answer or denial by timeout.
         """
-        asking = self._submit(story.JOB_WITH_QUESTION)
-        for person, prompt, calls in cycle(story.SESSIONS):
+        asking = self._submit(STORY.job_with_question)
+        for session in cycle(STORY.sessions):
             if self._job(asking).get("ended_at"):
-                asking = self._submit(story.JOB_WITH_QUESTION)
-            for _ in self._calls(person, prompt, calls):
+                asking = self._submit(STORY.job_with_question)
+            for _ in self._calls(session):
                 yield self.calls
                 time.sleep(pause_s)
 
     def leave(self) -> None:
         """Revoke the demonstration's tokens. Raise ApiError."""
         for token in self._tokens:
-            self._admin.request("DELETE", f"/tokens/{token}", query={"reason": story.WHY})
+            self._admin.request("DELETE", f"/tokens/{token}", query={"reason": STORY.why})
 
     def _token(self, person: str, role: str, team: str) -> str:
-        body = {"user": person, "role": role, "reason": story.WHY} | ({"team": team} if team else {})
+        body = {"user": person, "role": role, "reason": STORY.why} | ({"team": team} if team else {})
         made = self._admin.request("POST", "/tokens", body=body)
         self._tokens.append(made["token"]["id"])
         return str(made["text"])
 
     def _submit(self, job: dict[str, Any]) -> str:
         assert self._own is not None  # noqa: S101 - its token was made before
-        body = {"session_id": "demo-delegations", "workspace": story.WORKSPACE, "isolation": "worktree"} | job
+        body = {"session_id": "demo-delegations", "workspace": STORY.workspace, "isolation": "worktree"} | job
         answer = self._own.request("POST", "/delegate", body=body, headers=self._headers("demo-ada"))
         return str(answer["job"]["id"])
 
@@ -143,19 +146,16 @@ class Demo:
         found: dict[str, Any] = self._own.request("GET", f"/jobs/{job}")
         return found
 
-    def _session(self, person: str, prompt: str, calls: tuple[story.StoryCall, ...]) -> None:
-        for _ in self._calls(person, prompt, calls):
-            pass
-
-    def _calls(self, person: str, prompt: str, calls: tuple[story.StoryCall, ...]) -> Iterator[None]:
+    def _calls(self, played: StorySession) -> Iterator[None]:
+        person = played.person
         session = f"demo-{person.removeprefix('demo-')}-{secrets.token_hex(3)}"
         self._post(person, session, {"hook_event_name": "SessionStart", "source": "startup"})
-        self._post(person, session, {"hook_event_name": "UserPromptSubmit", "prompt": prompt})
-        for call in calls:
+        self._post(person, session, {"hook_event_name": "UserPromptSubmit", "prompt": played.prompt})
+        for call in played.calls:
             self._call(person, session, call)
             yield
 
-    def _call(self, person: str, session: str, call: story.StoryCall) -> None:
+    def _call(self, person: str, session: str, call: StoryCall) -> None:
         """Ask for a call, and report its end as the client would. A refused one does not run, if the client obeys."""
         self.calls += 1
         event: dict[str, Any] = {
@@ -183,12 +183,13 @@ class Demo:
         )
 
     def _post(self, person: str, session: str, event: dict[str, Any]) -> Any:
-        place = {"session_id": session, "cwd": f"/home/demo/{story.PROJECTS[story.PEOPLE[person]].rpartition('/')[2]}"}
-        path = f"/hooks/{story.CLIENTS[person]}"
-        return self._apis[person].request("POST", path, body=place | event, headers=self._headers(person))
+        headers = self._headers(person)
+        body = {"session_id": session, "cwd": headers["Baton-Root"]} | event
+        path = f"/hooks/{STORY.people[person].client}"
+        return self._apis[person].request("POST", path, body=body, headers=headers)
 
     def _headers(self, person: str) -> dict[str, str]:
-        project = story.PROJECTS[story.PEOPLE[person]]
+        project = STORY.teams[STORY.people[person].team].project
         return {"Baton-Project": project, "Baton-Root": f"/home/demo/{project.rpartition('/')[2]}"}
 
 
