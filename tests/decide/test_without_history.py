@@ -28,7 +28,7 @@ async def decide(tmp_path, valkey_url, sqlite_url, redis, monkeypatch):
         evaluate = service.evaluate
         told = []
         monkeypatch.setattr(
-            service, "evaluate", lambda policies, facts: told.append(facts) or evaluate(policies, facts)
+            service, "evaluate", lambda policies, facts, *more: told.append(facts) or evaluate(policies, facts, *more)
         )
 
         async def unavailable(*_arguments, **_options):

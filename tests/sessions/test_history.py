@@ -92,6 +92,16 @@ async def test_fifty_names_are_kept(history):
     assert await names(history) == tuple(f"T{number}" for number in range(10, 60))
 
 
+async def test_a_call_that_is_refused_anyway_is_only_counted(history, redis):
+    await history.begin(ANN, call("Grep"), "d0")
+    prior = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d1", is_refused=True)
+    again = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d2", is_refused=True)
+    assert (prior.prior, again.prior, again.retry, again.decision_id) == (("Grep",), ("Grep",), True, "d1")
+    history.take_back(ANN, call("Grep"))
+    (key,) = await redis.call(b"KEYS", b"{baton}:place:*")
+    assert await redis.call(b"HMGET", key, b"refused", b"calls:main") == [b"2", b""]
+
+
 async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):
     await history.begin(ANN, call("Grep"), "d0")
     first = await history.begin(ANN, call("Read", tool_use_id="u1"), "d1")

@@ -10,6 +10,7 @@ from baton.clients.registry import CLIENTS, SPECS
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.matching.context import Context
 from tests.support.cases import every, listed
 
 ROOT = "/home/ada/shop"
@@ -85,7 +86,7 @@ def refusals(policies, client):
         verdict = evaluate(policies, Facts(call=call, level="strict", history=tuple(history)))
         refused = verdict.effect == "deny"
         if not refused:
-            history.append(policies.history_name(call))
+            history.append(policies.history_name(Context(policies, Facts(call=call))))
         found.append((number, tool, tool_input, wanted, verdict.rule.rpartition("/")[2] if refused else "ok"))
     return found
 

@@ -7,7 +7,7 @@ import pytest
 
 from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
-from baton.rules.policy.evaluate import evaluate
+from baton.rules.policy.evaluate import evaluate, is_refused_anyway
 from baton.rules.policy.matching.context import Context
 from baton.rules.policy.matching.rule import Candidates, live_rules
 from tests.lines.corpus import lines
@@ -58,3 +58,21 @@ def test_no_guardrail_is_asked_again_about_a_line_that_was_read_before():
         asked.update(one.rule.id for one in live_rules(Context(policies, Facts(call=call, level="strict"))).open)
     assert {rule for rule in asked if not rule.startswith("orchestrator/")} == set()
     assert asked["orchestrator/second-lookup"] > 0
+
+
+@pytest.mark.parametrize("level", ["off", "strict"])
+def test_a_call_is_judged_alike_in_the_context_of_its_name_and_refused_if_that_is_sure(level):
+    policies, sure, wrong = unread(), 0, []
+    for line in filter(None, every_line()[::60]):
+        call = ToolCall(client="x", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/home/ann/app")
+        unknown = Facts(call=call, level=level)
+        context = Context(policies, unknown)
+        policies.history_name(context)
+        is_sure = is_refused_anyway(context)
+        sure += is_sure
+        facts = msgspec.structs.replace(unknown, history=("Read", "Grep"), background_running=9, other_editor="s2")
+        verdict = evaluate(policies, facts)
+        if evaluate(policies, facts, context) != verdict or (is_sure and verdict.effect != "deny"):
+            wrong.append(line)
+    assert wrong == []
+    assert sure > 0

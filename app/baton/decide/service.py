@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter_ns
+from typing import Any
 
 import msgspec
 import psutil
@@ -26,9 +27,10 @@ from baton.policies.in_force import InForce, Policies
 from baton.records.pipeline.recorder import Counters, Recorder
 from baton.rules.agents.rosters import agent_name
 from baton.rules.call.call import OwnAgent, ToolCall
-from baton.rules.call.modes import Freeze, Mode
-from baton.rules.call.verdict import Facts, Level, RuleHit, Verdict
-from baton.rules.policy.evaluate import evaluate, is_refused, started_agent, with_id
+from baton.rules.call.modes import Mode
+from baton.rules.call.verdict import Facts, RuleHit, Verdict
+from baton.rules.policy.evaluate import evaluate, is_refused, is_refused_anyway, started_agent, with_id
+from baton.rules.policy.matching.context import Context
 from baton.sessions.exceptions.service import Exceptions
 from baton.sessions.history import History, Outcomes, Prior, name_of_call
 from baton.sessions.service import Sessions
@@ -162,7 +164,8 @@ class CallCase(msgspec.Struct, kw_only=True):
     `key` names the call for retries; its last part is empty for a call without a `tool_use_id`, which has none.
     `prior` is None if the history is unread or unavailable. `is_held` marks a line of a skill or a command, run by the
     client: no mode applies to it, and it is no part of the agent's history. `once` are the exceptions for once by rule,
-    `spent` the rules whose exception was used up before.
+    `spent` the rules whose exception was used up before. `facts` and `context` are those without the history.
+    `is_kept_out` marks a call that was refused before its history was read, and is no part of it.
     """
 
     caller: Caller
@@ -179,6 +182,11 @@ class CallCase(msgspec.Struct, kw_only=True):
     is_held: bool = False
     once: Mapping[str, str] = {}
     spent: frozenset[str] = frozenset()
+    mode: Mode = Mode()
+    is_switched_off: bool = False
+    facts: Facts | None = None
+    context: Context | None = None
+    is_kept_out: bool = False
 
     @property
     def can_be_retried(self) -> bool:
@@ -252,7 +260,8 @@ class PreToolUse:
             decision = await self._weigh_request(case, decision)
         self._record(case, decision)
         prior, effect = case.prior, decision.verdict.effect
-        if prior is not None and not (prior.retry or prior.wait_ms) and is_refused(call.client, effect):
+        is_in = prior is not None and not (prior.retry or prior.wait_ms or case.is_kept_out)
+        if is_in and is_refused(call.client, effect):
             # A refused call did not run. In the history it would lead to further refusals.
             self._history.take_back(caller.principal, case.call, case.entry)
         return decision
@@ -336,7 +345,11 @@ class PreToolUse:
         principal = case.caller.principal
         before = case.call.project
         if case.call.session_id:
-            case.entry = case.in_force.policies.history_name(case.call)
+            policies, case.facts = case.in_force.policies, self._facts(case)
+            case.context = Context(policies, case.facts)
+            case.entry = policies.history_name(case.context)
+            is_placed = self._sessions.projects.known(principal, case.call.session_id) is not None
+            case.is_kept_out = is_placed and not case.caller.disabled and is_refused_anyway(case.context)
             try:
                 case.prior = await self._history.begin(
                     principal,
@@ -345,7 +358,8 @@ class PreToolUse:
                     case.key[-1],
                     entry=case.entry,
                     other=case.named,
-                    editors=case.in_force.policies.needs_editors,
+                    editors=policies.needs_editors,
+                    is_refused=case.is_kept_out,
                 )
             except RedisUnavailable:
                 case.degraded = (*case.degraded, "history")
@@ -368,36 +382,45 @@ class PreToolUse:
         if missing:
             case.degraded = (*case.degraded, "agents")
 
-    def _judge(self, case: CallCase) -> Decision:
-        """Step 4: ask the rules, under the present mode and exceptions."""
-        caller, call, prior = case.caller, case.call, case.prior
+    def _facts(self, case: CallCase) -> Facts:
+        """Return the facts for the rules, under the present mode and exceptions, without the session's history."""
+        caller, call = case.caller, case.call
         principal = caller.principal
         mode = Mode() if case.is_held else self._modes.effective(principal, call.project, call.session_id)
-        switched_off = caller.mode_off and mode.enabled
-        if switched_off:
+        case.is_switched_off = caller.mode_off and mode.enabled
+        if case.is_switched_off:
             mode = Mode()
         elif mode.auto_activated:
             self._sessions.note_mode(principal, call.project, call.session_id, mode)
+        case.mode = mode
         grants = self._exceptions.lifted(principal, call, case.in_force.policies)
-        lifted = frozenset(rule for rule, once in grants.items() if not (once and case.is_held)) - case.spent
         case.once = {rule: once for rule, once in grants.items() if once}
-        wait_ms = self._rate.count(principal) if prior is None else prior.wait_ms
-        freeze = self._freezes.in_force(principal, call.project, call.session_id)
-        if caller.disabled and freeze is None:
+        return Facts(
+            call=call,
+            level=mode.level if mode.enabled else "off",
+            principal=principal,
+            freeze=self._freezes.in_force(principal, call.project, call.session_id),
+            lifted=frozenset(rule for rule, once in grants.items() if not (once and case.is_held)) - case.spent,
+            installed=self._installation.with_paths(caller.installed),
+            accepts_rewrites=caller.accepts_rewrites,
+            own_agent=case.own_agent,
+        )
+
+    def _judge(self, case: CallCase) -> Decision:
+        """Step 4: ask the rules, under the present mode and exceptions."""
+        caller, prior = case.caller, case.prior
+        facts, context = case.facts, case.context
+        case.facts = case.context = None  # a second judgement may be under other exceptions
+        if facts is None or facts.call is not case.call or case.own_agent is not None:
+            facts, context = self._facts(case), None
+        mode, lifted = case.mode, facts.lifted
+        wait_ms = self._rate.count(caller.principal) if prior is None else prior.wait_ms
+        if caller.disabled and facts.freeze is None:
             verdict = Verdict()
         elif wait_ms:
             verdict = _too_many(wait_ms)
         else:
-            verdict = evaluate(
-                case.in_force.policies,
-                _facts(
-                    case,
-                    mode.level if mode.enabled else "off",
-                    freeze,
-                    lifted,
-                    self._installation.with_paths(caller.installed),
-                ),
-            )
+            verdict = evaluate(case.in_force.policies, _with_history(case, facts), context)
         return Decision(
             id=case.decision_id,
             verdict=with_id(verdict, case.decision_id),
@@ -406,7 +429,7 @@ class PreToolUse:
             degraded=case.degraded + case.in_force.degraded + verdict.errors,
             elapsed_us=(perf_counter_ns() - case.started_ns) // 1000,
             overridden=caller.disabled
-            or switched_off
+            or case.is_switched_off
             or (bool(lifted) and any(hit.effect == "lifted" for hit in verdict.hits)),
         )
 
@@ -449,23 +472,20 @@ class PreToolUse:
         return prompt if isinstance(prompt, str) else ""
 
 
-def _facts(case: CallCase, level: Level, freeze: Freeze | None, lifted: frozenset[str], installed: str) -> Facts:
-    """Return the facts for the rules. Without Redis, history is unknown (None), not empty."""
+def _with_history(case: CallCase, facts: Facts) -> Facts:
+    """Add the session's history to the facts. Without Redis it is unknown (None), not empty."""
     prior = case.prior
-    known = "history" not in case.degraded
-    return Facts(
-        call=case.call,
-        level=level,
-        history=prior.prior if prior is not None else () if known else None,
-        background_running=prior.background_running if prior is not None else 0 if known else None,
-        other_editor=prior.other_editor if prior is not None else "" if known else None,
-        principal=case.caller.principal,
-        freeze=freeze,
-        lifted=lifted,
-        installed=installed,
-        accepts_rewrites=case.caller.accepts_rewrites,
-        own_agent=case.own_agent,
-    )
+    if prior is not None:
+        past: dict[str, Any] = {
+            "history": prior.prior,
+            "background_running": prior.background_running,
+            "other_editor": prior.other_editor,
+        }
+    elif "history" in case.degraded:
+        past = dict.fromkeys(("history", "background_running", "other_editor"))
+    else:
+        return facts
+    return msgspec.structs.replace(facts, **past)
 
 
 def _too_many(wait_ms: int) -> Verdict:

@@ -97,8 +97,10 @@ class SessionProjects:
         return _settled(call, await self.find(principal, call.session_id))
 
     def learn(self, principal: Principal, call: ToolCall, pin: SessionProject) -> ToolCall:
-        """Return a call with the project in Redis for its session, and cache it."""
-        if pin.project and pin != self.known(principal, call.session_id):
+        """Return a placed call with the project in Redis for its session, and cache that. A known one changes nothing."""
+        if pin.project and pin == self.known(principal, call.session_id):
+            return call
+        if pin.project:
             self.keep(principal, call.session_id, pin)
         return _settled(call, pin if pin.project else None)
 

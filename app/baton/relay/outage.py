@@ -83,7 +83,9 @@ class _Session:
 
     def add(self, call: ToolCall, policies: PolicySet) -> None:
         """Remember a call that was not refused."""
-        self._calls.setdefault(call.agent_id, deque(maxlen=_NAMES)).append(policies.history_name(call))
+        self._calls.setdefault(call.agent_id, deque(maxlen=_NAMES)).append(
+            policies.history_name(Context(policies, Facts(call=call)))
+        )
 
     def history(self, call: ToolCall) -> tuple[str, ...] | None:
         """Return the earlier calls of the call's agent, None if some may be unknown."""

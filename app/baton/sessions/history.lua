@@ -1,7 +1,7 @@
 -- Reads the names of the calls before this one and appends this one, atomically.
 -- KEYS: 1 what is known of the session: its project, root and names by agent, 2 its background tasks, 3 the user's rate,
 --   4 this call (absent if the client sends no call ids).
--- ARGV: 1 agent, 2 tool name, 3 decision id, 4 project and 5 root to which the session is pinned by its first event,
+-- ARGV: 1 agent, 2 tool name, "" for a call that is refused anyway: it is counted in the field `refused`, 3 decision id, 4 project and 5 root to which the session is pinned by its first event,
 --   6 the project that the client names, "" for none.
 -- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`. The rate limit is a GCRA: one call each
 --   `interval_ms` (0 for no limit), of which the user may be `tolerance_ms` ahead.
@@ -11,12 +11,12 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local agent = 'calls:' .. ARGV[1]
-local place = redis.call('HMGET', KEYS[1], 'project', 'root', 'other', 'agents', 'renewed', 'reported', 'tasks', agent)
+local place = redis.call('HMGET', KEYS[1], 'project', 'root', 'other', 'agents', 'renewed', 'reported', 'tasks', agent, 'refused')
 local prior = place[8] or ''
 -- Most sessions have no background tasks.
 local background = place[7] and redis.call('SCARD', KEYS[2]) or 0
 if not place[1] and ARGV[4] ~= '' then
-  place = {ARGV[4], ARGV[5], false, place[4], place[5], false}
+  place[1], place[2], place[3], place[6] = ARGV[4], ARGV[5], false, false
   redis.call('HSET', KEYS[1], 'project', ARGV[4], 'root', ARGV[5])
 end
 if ARGV[6] ~= '' and ARGV[6] ~= place[1] and ARGV[6] ~= place[3] then
@@ -44,13 +44,17 @@ if interval_ms > 0 then
   redis.call('SET', KEYS[3], due + interval_ms, 'PX', math.ceil(due - now + interval_ms))
 end
 
-local names = prior .. ARGV[2] .. '\n'
-local _, count = string.gsub(names, '\n', '')
-while count > most do
-  names = string.sub(names, string.find(names, '\n', 1, true) + 1)
-  count = count - 1
+if ARGV[2] == '' then
+  redis.call('HSET', KEYS[1], 'refused', (place[9] or 0) + 1)
+else
+  local names = prior .. ARGV[2] .. '\n'
+  local _, count = string.gsub(names, '\n', '')
+  while count > most do
+    names = string.sub(names, string.find(names, '\n', 1, true) + 1)
+    count = count - 1
+  end
+  redis.call('HSET', KEYS[1], agent, names)
 end
-redis.call('HSET', KEYS[1], agent, names)
 if KEYS[4] then
   redis.call('SET', KEYS[4], ARGV[3] .. '\n' .. prior, 'EX', retry_s)
 end

@@ -116,6 +116,7 @@ class History:
         entry: str = "",
         other: str = "",
         editors: bool = True,
+        is_refused: bool = False,
     ) -> Prior:
         """Read the earlier calls and append this one, in one trip; a retry appends nothing.
 
@@ -123,7 +124,8 @@ class History:
 
         The session is pinned to the call's project, or its folder, unless it is pinned already. `entry` is appended, or
         the tool's name if it is "" (`PolicySet.history_name`). `other` is the client's project, if it differs from the
-        call's. `name` is the result of `name_of_call`, if known. Without `editors`, the call's file is not checked for
+        call's. `name` is the result of `name_of_call`, if known. A call that `is_refused` anyway is only counted: it will not
+        run. Without `editors`, the call's file is not checked for
         other editors, and `other_editor` is "".
         """
         session = session_tag(principal, call.session_id)
@@ -136,7 +138,9 @@ class History:
         project = storable(call.project) or root
         # Queued before the script, so one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
-        begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id, project, root, storable(other)))
+        begun = await self._redis.script(
+            self._begin, keys, (agent, b"" if is_refused else tool, decision_id, project, root, storable(other))
+        )
         names, first_id, retry, background, pinned, pinned_root, wait_ms, agents, reported = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),

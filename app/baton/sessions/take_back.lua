@@ -1,10 +1,10 @@
 -- Removes the last call of a name from an agent's history, and counts it in the field `refused`.
 -- KEYS: 1 what is known of the session. ARGV: 1 the field of the agent's calls, 2 name.
-local calls = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+local known = redis.call('HMGET', KEYS[1], ARGV[1], 'refused')
+local calls, refused = known[1] or '', (known[2] or 0) + 1
 local line = ARGV[2] .. '\n'
 if string.sub('\n' .. calls, -#line - 1) == '\n' .. line then -- as almost always, no other call came between
-  redis.call('HSET', KEYS[1], ARGV[1], string.sub(calls, 1, -#line - 1))
-  redis.call('HINCRBY', KEYS[1], 'refused', 1)
+  redis.call('HSET', KEYS[1], ARGV[1], string.sub(calls, 1, -#line - 1), 'refused', refused)
   return 0
 end
 local names = {}
@@ -16,7 +16,6 @@ end
 if last then
   table.remove(names, last)
   names[#names + 1] = ''
-  redis.call('HSET', KEYS[1], ARGV[1], table.concat(names, '\n'))
-  redis.call('HINCRBY', KEYS[1], 'refused', 1)
+  redis.call('HSET', KEYS[1], ARGV[1], table.concat(names, '\n'), 'refused', refused)
 end
 return 0

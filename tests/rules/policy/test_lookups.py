@@ -4,6 +4,7 @@ from baton.rules.call.call import ToolCall
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.load import load
+from baton.rules.policy.matching.context import Context
 from baton.rules.policy.rules.files import Layer
 from tests.support.cases import listed
 from tests.support.shipped import shipped_layer, unread
@@ -72,7 +73,7 @@ echo hi
 
 def name(policies, line):
     call = ToolCall(client="t", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/repo")
-    return policies.history_name(call)
+    return policies.history_name(Context(policies, Facts(call=call)))
 
 
 def test_lines_that_look_into_files_are_look_ups_and_others_are_not(shipped):

@@ -25,7 +25,6 @@ from baton.rules.call.call import Principal
 
 Verb = Literal["apply", "branch", "discard", "pr"]
 State = Literal["asked", "taken", "done", "refused", "failed", "expired"]  # see `ResultAction`
-OUTCOMES: tuple[State, ...] = ("done", "refused", "failed")  # a runner's final states of an action
 LOST = timedelta(minutes=10)  # maximum age of a taken action without an outcome. Then its runner is lost.
 EVENT = "workspace.action"  # the type of the events of actions
 _AWAY = "the database is unavailable; nothing was changed, try again"

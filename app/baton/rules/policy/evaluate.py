@@ -32,9 +32,15 @@ _HARMLESS_TOOLS = frozenset({
 _RANK: dict[_Effect, int] = {"deny": 5, "ask": 4, "rewrite": 3, "guidance": 2, "allow": 1}
 
 
-def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
-    """Return the verdict on a call. The rewritten call is judged too, and may be refused."""
-    context = Context(policies, facts)
+def evaluate(policies: PolicySet, facts: Facts, context: Context | None = None) -> Verdict:
+    """Return the verdict on a call. The rewritten call is judged too, and may be refused.
+
+    `context` is an unused context of these policies and the same call under facts without its history, if there is one.
+    """
+    if context is None:
+        context = Context(policies, facts)
+    else:
+        context.learn(facts)
     verdict = _judge(context)
     if facts.freeze is not None and verdict.effect != "deny" and not (facts.freeze.read_only and _only_reads(context)):
         return _frozen(facts.freeze, verdict)
@@ -44,6 +50,14 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     rewritten_context = Context(policies, _with_input(facts, verdict.updated_input))
     rewritten_context.spent = context.spent
     return _stricter(verdict, _judge(rewritten_context))
+
+
+def is_refused_anyway(context: Context) -> bool:
+    """Return whether a rule surely refuses the call, whatever its session did before."""
+    facts, locked = context.facts, context.policies.locked
+    return facts.level != "guidance" and any(
+        rule not in facts.lifted or rule in locked for rule in live_rules(context).refusing
+    )
 
 
 def _only_reads(context: Context) -> bool:

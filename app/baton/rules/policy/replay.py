@@ -11,6 +11,7 @@ from baton.rules.call.record import Record
 from baton.rules.call.verdict import Facts, Level
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.locks import loosened_keys
+from baton.rules.policy.matching.context import Context
 from baton.rules.policy.matching.rule import PolicySet, Rule
 from baton.rules.policy.rules.files import pack_of
 
@@ -74,7 +75,7 @@ def _history_name(policies: PolicySet, record: Record) -> str:
     if key is None or not record.command:
         return record.tool
     call = ToolCall(client="", session_id="", tool_name=record.tool, tool_input={key: record.command})
-    return policies.history_name(call)
+    return policies.history_name(Context(policies, Facts(call=call)))
 
 
 def principal_of(record: Record) -> Principal:

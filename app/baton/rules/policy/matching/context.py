@@ -337,6 +337,10 @@ class Context:
         self.line_alone: str | None = self.call.tool_input[key] if key is not None and is_alone else None
         """The shell line of a call without any other text, but for remarks to people; None for other calls."""
 
+    def learn(self, facts: Facts) -> None:
+        """Take facts about the same call that were not known before: what its session has done."""
+        self.facts = facts
+
     def see_guesses(self, *, on: bool) -> None:
         """Show the next rules the possible commands of unknown programs, or hide them."""
         self.guesses = on

@@ -20,7 +20,7 @@ from baton.rules.call.commands import SHELL_KEYS, command_of, in_shell
 from baton.rules.call.edited_files import edited_texts
 from baton.rules.call.mcp_writers import only_looks
 from baton.rules.call.places.places import Locator
-from baton.rules.call.verdict import Facts, Level, RuleHit, Verdict, VerdictEffect
+from baton.rules.call.verdict import Level, RuleHit, Verdict, VerdictEffect
 from baton.rules.policy.matching.call_checks import COLLECTED_MARK, LOOKUP_MARK, Check, Lookups
 from baton.rules.policy.matching.conditions import CompiledCondition, LineFact, LineSummary, ProgramKind
 from baton.rules.policy.matching.context import Context
@@ -349,15 +349,23 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class LiveRules:
     """The rules that match such a call, or may. `open` are those to check for each call.
 
+    `refusing` are the deny rules that match whatever the session did before, and without guesses.
     `outcomes` caches the outcome by the open rules' findings. It stays empty if a suggestion depends on more than the
     reading (`repeats` is False): equal findings could then lead to another suggestion. `verdicts` caches the outcomes
     equal for each call, as verdicts.
     """
 
-    __slots__ = ("open", "outcomes", "repeats", "rules", "verdicts")
+    __slots__ = ("open", "outcomes", "refusing", "repeats", "rules", "verdicts")
 
     def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
+        self.refusing = tuple(
+            [
+                one.rule.id
+                for one in rules
+                if one.found is not None and one.rule.decision == "deny" and not one.rule.shadow and not one.guesses
+            ]
+        )
         self.open = tuple([one for one in rules if one.found is None])
         self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
@@ -561,12 +569,11 @@ class PolicySet:
         )
         return line if line and not read(self.tables, line).unparsed else None
 
-    def history_name(self, call: ToolCall) -> str:
-        """Return the call's name for the session's history: the tool, with a mark if its name does not say what it did."""
-        name = call.tool_name
+    def history_name(self, context: Context) -> str:
+        """Return a call's name for the session's history: the tool, with a mark if its name does not say what it did."""
+        name = context.facts.call.tool_name
         if self._never_block(name):
             return name
-        context = Context(self, Facts(call=call))
         if self.lookups.is_tool(name):
             return name if self.lookups.of_tool(context) else f"{name}{COLLECTED_MARK}"
         return f"{name}{LOOKUP_MARK}" if context.is_lookup else name
