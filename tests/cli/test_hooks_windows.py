@@ -15,6 +15,8 @@ from tests.support.samples import one_in
 
 AS_ON_WINDOWS = """
 import sys, os, io, subprocess, socket, ssl, http.client, asyncio, psutil, typer, typer.testing, platform, tempfile, json
+import shutil, types
+shutil.sys = types.SimpleNamespace(**vars(sys))
 for name in ("fcntl", "pwd", "grp", "resource", "termios", "pty", "tty", "syslog"):
     sys.modules[name] = None
 for name in ("getuid", "geteuid", "getgid", "getegid", "getsid", "setsid", "fork", "killpg", "uname", "getpgid"):

@@ -276,7 +276,7 @@ BAD = [
     (b"{", 400, "bad_json", "line 1"),
     (b"[]", 400, "bad_json", "an array"),
     (b"\xff{}", 400, "bad_json", "UTF-8"),
-    (b'{"a":' * 5_000, 400, "bad_json", "deeply"),
+    (b'{"a":' + b"[" * 19_000, 400, "bad_json", "deeply"),
     (b'{"tool_name":"Read","tool_input":{"a":NaN}}', 400, "bad_json", "NaN"),
     (b"{}", 422, "validation", "tool_name"),
     (b'{"tool_name":null}', 422, "validation", "tool_name"),

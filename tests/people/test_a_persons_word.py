@@ -130,6 +130,7 @@ def test_an_agent_is_no_person_whatever_it_runs(server, env, name, why):
     argv0 = {"executable": sys.executable} if name == "codex" else {}
     if name == "codex":
         command[0] = "/opt/codex"
+    env |= {"PYTHONHOME": sys.base_prefix} if name == "codex" else {}  # a relocatable Python looks for it beside itself
     plain = {key: value for key, value in os.environ.items() if not key.startswith(("CLAUDE", "CODEX", "BATON_"))}
     done = subprocess.run(
         command, env=plain | env, capture_output=True, text=True, start_new_session=True, check=True, **argv0
