@@ -189,6 +189,21 @@ def test_a_server_killed_between_request_and_answer_loses_nothing(play, patient)
     assert released(stage) == ["released 1"]
 
 
+@pytest.mark.parametrize("play", ["qwen"], indirect=True)
+def test_a_client_that_runs_a_call_after_a_minute_has_its_refusal_before(play, patient):
+    stage, run, bash = play
+
+    def retry() -> Step:
+        (request,) = waiting(patient)
+        post(patient, request["id"], {"answer": "allow"})
+        assert released(stage) == []
+        return bash(f"{stage.home}/bin/release 1")
+
+    played = run({"main": [bash(f"{stage.home}/bin/release 1"), retry, "bye"]})
+    assert "baton approve" in played.told()
+    assert released(stage) == ["released 1"]
+
+
 @pytest.mark.parametrize("play", [*CLIENTS, *OTHERS], indirect=True)
 def test_a_freeze_stops_the_next_call_of_a_running_session(play):
     stage, run, bash = play
