@@ -110,6 +110,30 @@ def test_a_session_s_call_is_approved_and_passes_once(world, signed_in):
     assert "baton approve apr_" in called()
 
 
+PRESS_AT_ONCE = """shown => new MutationObserver((_, watch) => {
+    const first = document.querySelector("[data-question]")?.dataset.question;
+    if (first === shown) return;
+    watch.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
+    document.body.dataset.pressed = first;
+}).observe(document.body, { childList: true, subtree: true })"""
+
+
+def test_a_key_meant_for_a_question_that_has_just_gone_answers_no_other_one(world, signed_in):
+    server, _ = world
+    one, asked = question(server, "Came first", "rm -rf one")
+    other, next_one = question(server, "Came second", "rm -rf other")
+    signed_in.goto("/ui/waiting")
+    card(signed_in, "Came second").wait_for()
+    signed_in.evaluate(PRESS_AT_ONCE, asked)
+    answer(server, one, asked)
+    signed_in.locator(f"body[data-pressed={next_one}]").wait_for()
+    signed_in.wait_for_timeout(1_000)
+    assert state(server, other)[0] == "waiting"
+    signed_in.keyboard.press("a")
+    until(lambda: state(server, other)[0] == "approved")
+
+
 def test_who_was_slower_is_told_and_a_phone_shows_one_card_with_two_buttons(world, signed_in):
     server, _ = world
     signed_in.set_viewport_size(PHONE)

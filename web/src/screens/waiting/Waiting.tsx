@@ -1,12 +1,15 @@
 import { Alert, Button, Group, Stack, Text, Title } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { Failed } from "../../parts/Failed";
 import { QuestionCard } from "../../parts/question/QuestionCard";
 import { useAnswers, useQuestions } from "../../parts/question/queries";
 import type { Question } from "../../parts/question/question";
 import { useKeys } from "../../shell/keys";
+
+/** How long a question takes no key in the place of another one, for which the key was meant. */
+const PAUSE_MS = 700;
 
 /** What waits for a person, as cards; on a phone one at a time. */
 export function Waiting() {
@@ -23,14 +26,22 @@ export function Waiting() {
   const more = waiting.length - chosen.length;
   const next = chosen[0] ? waiting[(waiting.indexOf(chosen[0]) + 1) % waiting.length] : waiting[0];
 
+  const first = chosen.find((one) => one.mayAnswer)?.id ?? "";
+  const place = useRef({ id: "", answered: "", at: 0 });
+  useLayoutEffect(() => {
+    const { id, answered } = place.current;
+    place.current = { id: first, answered, at: id && id !== answered ? Date.now() : 0 };
+  }, [first]);
+
   const focused = (): Question | undefined => {
     const element = document.activeElement?.closest<HTMLElement>("[data-question]");
     const mine = chosen.filter((one) => one.mayAnswer);
-    return mine.find((one) => one.id === element?.dataset.question) ?? (element ? undefined : mine[0]);
+    return mine.find((one) => one.id === element?.dataset.question) ?? (element || Date.now() - place.current.at < PAUSE_MS ? undefined : mine[0]);
   };
   const give = (question: Question | undefined, allow: boolean, reason = "") => {
     if (!question || answer.isPending) return;
     setDenying("");
+    place.current.answered = question.id;
     answer.mutate({ question, allow, reason });
   };
   useKeys("Waiting for you", [
