@@ -202,6 +202,12 @@ def _write(state: Evaluator, call: Arguments) -> Value:
     return Thing("file") if call.effect.word == "file" else None
 
 
+def _move(state: Evaluator, call: Arguments) -> Value:
+    state.callbacks(call.args, call.named, None)
+    state.argv([("mv",), *(call.at(at) for at in call.effect.at)], {})
+    return None
+
+
 def _open(state: Evaluator, call: Arguments) -> Value:
     at, mode_at = call.effect.at
     path = texts(call.at(at, "file", "path", "name"))
@@ -303,7 +309,7 @@ def _exec(state: Evaluator, call: Arguments) -> Value:
 
 
 def _eval(state: Evaluator, call: Arguments) -> Value:
-    value = call.first()
+    value = call.args[-1] if call.effect.word == "last" and call.args else call.first()
     if isinstance(value, Function):
         return state.apply(value, [])
     if isinstance(value, Thing) and value.kind in TAINTED:
@@ -390,7 +396,7 @@ def _call_of(state: Evaluator, call: Arguments) -> Value:
     """A function given with its arguments (`Thread(target=f, args=…)`, `map(f, items)`)."""
     function = call.named.get("target", call.args[0] if call.args else None)
     given = call.named.get("args", call.args[1] if len(call.args) > 1 else None)
-    rest: list[list[Value]] = [[element] for element in state.elements(given)]
+    rest: list[list[Value]] = [[one] for one in ([given] if isinstance(given, tuple) else state.elements(given))]
     if "args" in call.named or (len(call.args) > 2):  # noqa: PLR2004
         rest = [given if isinstance(given, list) else call.args[1:]]
     if not isinstance(function, Function | Ref | Bound):
@@ -418,7 +424,7 @@ def _extract(state: Evaluator, call: Arguments) -> Value:
 
 CALLS: dict[str, Callable[[Evaluator, Arguments], Value]] = {
     **TEXT_CALLS,
-    "read": _read, "contents": _contents, "unread": _unread, "idle": _idle, "write": _write, "remove": _write, "open": _open, "shell": _shell,
+    "read": _read, "contents": _contents, "unread": _unread, "idle": _idle, "write": _write, "remove": _write, "move": _move, "open": _open, "shell": _shell,
     "args": _args, "run": _run, "exec": _exec, "eval": _eval, "download": _download, "network": _network,
     "socket": _socket, "terminal": _terminal, "module": _module, "member": _member, "folder": _folder,
     "call": _call_of, "each": _each,

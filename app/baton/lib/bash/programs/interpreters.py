@@ -1,7 +1,8 @@
 """Shell scripts and code for interpreters, in arguments, in an input, or in a file written by the line."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +21,7 @@ MAX_TEXTS = 100
 _SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(?:\S*/)?([\w.]+)")
 _INTERPRETERS = {"python": "python", "node": "javascript", "perl": "perl", "ruby": "ruby", "php": "php"}
 _WINDOWS = {"ps1": "powershell", "bat": "cmd", "cmd": "cmd"}
+_ARGUMENTS = re.compile(r"\$?\b(sys\.argv|process\.argv|ARGV|argv)\[(\d)(:)?\]")
 _WHEN = re.compile(r"^[ \t]*(?:@\w+|[\d*][^\s]*(?:[ \t]+[^\s]+){4})[ \t]+", re.MULTILINE)
 """The time at the start of a crontab line."""
 
@@ -130,7 +132,7 @@ class Interpreters:
         self.codes += 1
         words = self.texts.filled(text, place)
         self.listing.feed_words(index, [word for word in words if not has_literal_text([word])])
-        code = read(runs, words, place.text, self.codes)
+        code = read(runs, words, place.text, self.codes, [use.words[at] for at in use.operands])
         if (
             code.runs_input
             and runs.language == "powershell-arguments"
@@ -154,13 +156,26 @@ def code_of(runs: RunTargets, source: StdinSource | None) -> list[Word]:
     return (source.script if source is not None else None) or []
 
 
-def read(runs: RunTargets, words: list[Word], text: ScriptText, count: int) -> Code:
-    """Read the code; `count` is the number of code texts in the line so far."""
+def read(runs: RunTargets, words: list[Word], text: ScriptText, count: int, given: Sequence[Word] = ()) -> Code:
+    """Read the code; `count` is the number of code texts in the line so far, `given` the program's operands."""
     if not words or not has_literal_text(words):
         return Code(unread="the code is not in the line")
     if count > MAX_TEXTS:
         return Code(unread=f"over {MAX_TEXTS} texts of code")
-    return read_code(runs.language if runs.code else runs.stdin, "\n".join([text.as_code(word) for word in words]))
+    code = "\n".join([text.as_code(word) for word in words])
+    if given and _ARGUMENTS.search(code):
+        # `-` or a file is the first operand, code is none.
+        rest = [text.as_code(word) for word in given[0 if runs.code else 1 :]]
+        code = _ARGUMENTS.sub(lambda found: _argument(found, rest, is_code=bool(runs.code)), code)
+    return read_code(runs.language if runs.code else runs.stdin, code)
+
+
+def _argument(found: re.Match[str], given: list[str], *, is_code: bool) -> str:
+    """Return an argument of the program as a literal, or the list from it on."""
+    at = int(found[2]) - (0 if found[1] == "ARGV" else 2 if found[1] == "process.argv" and not is_code else 1)
+    if found[3] and at >= 0:
+        return json.dumps(given[at:], ensure_ascii=False)
+    return json.dumps(given[at], ensure_ascii=False) if 0 <= at < len(given) else found[0]
 
 
 def _is_data(runs: RunTargets, source: StdinSource | None) -> bool:
