@@ -73,6 +73,9 @@ _HOOK_OPTION = re.compile(
     r"--?[a-z][a-z-]*-(?:command|cmd|hook|exec|pipe|shell)(=|\Z)|--(?:command|cmd|exec|run|shell)(=)"
 )
 """Options of all programs that may take a script: `--pre-hook x`, `--password-command=x`."""
+_TOOLS: tuple[tuple[Category, ...], ...] = (("test-or-build",), ("unknown",))
+_CARRIED = frozenset(["rm", "git", "dd", "shred", "sh", "bash", "zsh", "find", "chmod", "chown", "mv", "curl", "wget"])
+"""Programs looked for behind a tool of the table, such as a watcher or a starter of machines."""
 _QUESTIONS = frozenset(["--version", "--help", "-V", "-v", "-h", "version", "help"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
@@ -307,7 +310,7 @@ class Walk:
 
     def maybe_wrap(self, use: classify.Invocation, argv: list[Word], place: Position) -> None:
         """Remember an unknown program, or an option named after a command: these are listed at the end of the line."""
-        known = use.entry is not None
+        known = use.entry is not None and not _may_carry(use)
         if known and not any(map(_HOOK_OPTION.match, use.raw_flags)):
             return
         if not self.listing.guessing and len(self.maybe_wrappers) < misreadings.MAX_WRAPPERS:
@@ -1270,6 +1273,18 @@ def _below(place: Position, inner: Redirects, outer: Redirects, parts: _Parts, s
     if name is not None and not parts.args and src[name.start_byte : name.end_byte] == b"exec":
         place.input = inner.input
     return below
+
+
+def _may_carry(use: classify.Invocation) -> bool:
+    """Return whether a known tool, whose row names no command, has a carried program among its operands."""
+    return (
+        not use.runs
+        and use.categories in _TOOLS
+        and (
+            any(use.words[at].text in _CARRIED and at > 1 for at in use.operands)
+            or not _COMMAND_OPTIONS.isdisjoint(flag for flag in use.raw_flags if flag[:2] == "--")
+        )
+    )
 
 
 def _maybe_script(argv: list[Word], at: int, *, known: bool) -> Word | None:
