@@ -65,9 +65,9 @@ def unescaped(text: str) -> str:
 
 
 def echoed(words: list[Word]) -> list[Word]:
-    """Return the output of `echo`."""
+    """Return the output of `echo`, or of `print` in zsh."""
     at = 1
-    while at < len(words) and re.fullmatch(r"-[neE]+", words[at].text):
+    while at < len(words) and re.fullmatch(r"-(?:[neErl]+|-)", words[at].text):
         at += 1
     return [_with_line_ends(word) for word in words[at:]]
 

@@ -99,10 +99,10 @@ class Texts:
         """Return a command's output, if it follows from the line: `echo`, `printf`, or a `cat` of known input."""
         name = use.name
         self.open_line = name == "printf" or (name == "echo" and "-n" in use.flags)
-        if name in {"echo", "printf"}:
+        if name in {"echo", "print", "printf"}:
             dynamic = any(word.dynamic for word in use.words)
             made = (self.filler.variants(use.words, place.values) if dynamic else []) or [use.words]
-            read = outputs.echoed if name == "echo" else outputs.formatted
+            read = outputs.formatted if name == "printf" else outputs.echoed
             found = [read(words) for words in made]
             if self.open_line:
                 line: list[Word] = []

@@ -146,7 +146,8 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
         entry = _entry(tables, first.text, found.name) if found.name else None
     # A glob may match any program; `[` alone is the test.
     elif not (first.globs and first.text != "["):
-        found.name = first.text.rpartition("/")[2].removesuffix(".exe")
+        # zsh finds the program of `=rm`.
+        found.name = first.text.rpartition("/")[2].removesuffix(".exe").removeprefix("=").removeprefix("zf_")
         entry = _entry(tables, first.text, found.name)
         if entry is None:
             entry = _other_spelling(tables, found)
