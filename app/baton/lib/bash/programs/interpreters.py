@@ -22,6 +22,7 @@ _SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(?:\S*/)?([\w.]+)")
 _INTERPRETERS = {"python": "python", "node": "javascript", "perl": "perl", "ruby": "ruby", "php": "php"}
 _WINDOWS = {"ps1": "powershell", "bat": "cmd", "cmd": "cmd"}
 _ARGUMENTS = re.compile(r"\$?\b(sys\.argv|process\.argv|ARGV|argv)\[(\d)(:)?\]")
+_MOST_ARGUMENTS = 32
 _WHEN = re.compile(r"^[ \t]*(?:@\w+|[\d*][^\s]*(?:[ \t]+[^\s]+){4})[ \t]+", re.MULTILINE)
 """The time at the start of a crontab line."""
 
@@ -166,7 +167,9 @@ def read(runs: RunTargets, words: list[Word], text: ScriptText, count: int, give
     if given and _ARGUMENTS.search(code):
         # `-` or a file is the first operand, code is none.
         rest = [text.as_code(word) for word in given[0 if runs.code else 1 :]]
-        code = _ARGUMENTS.sub(lambda found: _argument(found, rest, is_code=bool(runs.code)), code)
+        code = _ARGUMENTS.sub(
+            lambda found: _argument(found, rest, is_code=bool(runs.code)), code, count=_MOST_ARGUMENTS
+        )
     return read_code(runs.language if runs.code else runs.stdin, code)
 
 
