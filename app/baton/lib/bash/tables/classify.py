@@ -147,7 +147,8 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
     # A glob may match any program; `[` alone is the test.
     elif not (first.globs and first.text != "["):
         # zsh finds the program of `=rm`.
-        found.name = first.text.rpartition("/")[2].removesuffix(".exe").removeprefix("=").removeprefix("zf_")
+        name = first.text.rpartition("/")[2].removesuffix(".exe")
+        found.name = name.removeprefix("=").removeprefix("zf_") or name
         entry = _entry(tables, first.text, found.name)
         if entry is None:
             entry = _other_spelling(tables, found)
