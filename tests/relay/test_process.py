@@ -1,5 +1,6 @@
 """The relay, with a real server of HTTP behind it."""
 
+import fcntl
 import http.client
 import json
 import os
@@ -19,6 +20,7 @@ import pytest
 
 from baton.cli.hooks.relay import relay_of, status, stop
 from baton.local.server import ApiError
+from baton.relay import process
 from baton.relay.process import relay_socket
 from baton.shared.person_socket import is_person_socket
 from tests.hooks.shim import run_shim
@@ -84,7 +86,8 @@ def _ask(path: Path, method: str, target: str, body: bytes = b"") -> tuple[int, 
 
 def test_hooks_share_connections_and_keep_their_own_token(socket_of_relay: Path) -> None:
     for number in range(9):
-        assert _ask(socket_of_relay, "POST", "/hooks/codex", b"%d" % number) == (200, b"%d" % number)
+        body = b'{"number":%d}' % number
+        assert _ask(socket_of_relay, "POST", "/hooks/codex", body) == (200, body)
     assert len({address for address, _ in _Server.seen}) < len(_Server.seen)  # the relay's own may be among them
     assert {token for _, token in _Server.seen} == {"Bearer mine"}
 
@@ -98,13 +101,69 @@ def test_socket_is_closed_to_other_users(socket_of_relay: Path) -> None:
     assert socket_of_relay.stat().st_mode & 0o077 == 0
 
 
-def test_stop_removes_the_socket(socket_of_relay: Path) -> None:
-    assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
-    for _ in range(200):
-        if not socket_of_relay.exists():
-            return
-        time.sleep(0.02)
-    pytest.fail("the socket is still there")
+# Which relay is the one.
+
+
+def _start(path: Path) -> "subprocess.Popen[bytes]":
+    env = {**os.environ, "BATON_URL": f"http://127.0.0.1:{_Server.port}"}
+    return subprocess.Popen([sys.executable, "-m", "baton.relay.process", str(path)], env=env)
+
+
+def _pid(path: Path) -> int:
+    return int(json.loads(_ask(path, "GET", "/relay")[1])["pid"])
+
+
+def _answers(path: Path) -> int:
+    """Return the process of the relay that answers now, 0 without one."""
+    try:
+        return _pid(path)
+    except OSError:
+        return 0
+
+
+def test_relay_that_stops_leaves_its_place_before_it_says_so_and_answers_what_it_has_begun(
+    socket_of_relay: Path,
+) -> None:
+    said: list[tuple[int, bytes]] = []
+    _Server.holds.set()
+    try:
+        asking = threading.Thread(target=lambda: said.append(_ask(socket_of_relay, "POST", "/hooks/codex", b'{"n":1}')))
+        asking.start()
+        until(lambda: _Server.seen)
+        assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
+        assert not socket_of_relay.exists()
+        with _start(socket_of_relay) as second:
+            until(lambda: is_person_socket(socket_of_relay))
+            assert _pid(socket_of_relay) == second.pid
+            _Server.holds.clear()
+            asking.join()
+            assert said == [(200, b'{"n":1}')]
+            second.terminate()
+        assert not socket_of_relay.exists()  # SIGTERM leaves nothing behind either
+    finally:
+        _Server.holds.clear()
+
+
+def test_of_relays_started_at_once_one_stays(socket_of_relay: Path) -> None:
+    _ask(socket_of_relay, "DELETE", "/relay")
+    started = [_start(socket_of_relay) for _ in range(3)]
+    until(lambda: sum(one.poll() is not None for one in started) == 2)
+    (left,) = [one for one in started if one.returncode is None]
+    until(lambda: is_person_socket(socket_of_relay))
+    assert _pid(socket_of_relay) == left.pid
+    assert {one.returncode for one in started} == {None, 0}
+    left.terminate()
+    left.wait()
+
+
+def test_lock_without_a_relay_keeps_nobody_out(socket_of_relay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _ask(socket_of_relay, "DELETE", "/relay")
+    monkeypatch.setattr(process, "START_S", 0.1)
+    with socket_of_relay.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = process._claim(socket_of_relay)
+        assert found is not None
+        os.close(found)
 
 
 # The shim through the relay.
@@ -151,6 +210,37 @@ def test_a_client_does_not_wait_for_the_answer_about_a_result(
         _Server.holds.clear()
 
 
+def test_relay_that_hangs_is_replaced_and_the_shim_asks_the_server_itself(
+    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
+) -> None:
+    config = tmp_path / ".config/baton/config"
+    config.write_text(config.read_text().replace("/bin/true", sys.executable))
+    hung = _pid(socket_of_relay)
+    os.kill(hung, signal.SIGSTOP)
+    body = b'{"text":"whole"}'
+    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+    until(lambda: _answers(socket_of_relay) not in {0, hung})
+    assert run_shim(["sh"], settings, tmp_path, body=body).out == body + b"\n"
+    assert _requests(socket_of_relay) == 1
+    assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
+
+
+def _refuse(listening: socket.socket) -> None:
+    listening.accept()[0].close()
+
+
+def test_shim_asks_the_server_itself_if_the_relay_takes_no_request(
+    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
+) -> None:
+    _ask(socket_of_relay, "DELETE", "/relay")
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(socket_of_relay))
+        other.listen()
+        threading.Thread(target=_refuse, args=(other,), daemon=True).start()
+        body = b'{"text":"whole"}'
+        assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+
+
 @pytest.mark.slow("starts a relay of its own")
 def test_shim_asks_the_server_itself_after_the_relay_was_killed(
     socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
@@ -180,7 +270,6 @@ def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(
 
 def test_session_start_starts_the_relay(socket_of_relay: Path, settings: dict[str, str], tmp_path: Path) -> None:
     _ask(socket_of_relay, "DELETE", "/relay")
-    until(lambda: not socket_of_relay.exists())  # until then the next one leaves it the place
     config = tmp_path / ".config/baton/config"
     config.write_text(config.read_text().replace("/bin/true", sys.executable))
     assert run_shim(["sh"], settings, tmp_path, "claude-code", "SessionStart").code == 0
@@ -212,6 +301,6 @@ def test_command_shows_and_stops_the_relay(
     assert "serves 0 requests" in capsys.readouterr().out
     stop(as_json=True)
     assert json.loads(capsys.readouterr().out)["running"] is False
-    until(lambda: not socket_of_relay.exists())
+    assert not socket_of_relay.exists()
     status()
     assert "does not run" in capsys.readouterr().out

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from baton.clients.event import Client, HookAnswer
-from baton.clients.registry import can_ask, who_posts
+from baton.clients.registry import who_posts
 from baton.decide.api import decision_headers, header_text
 from baton.decide.hooks import HookOutcome, Hooks
 from baton.decide.prompt_texts import MOST_BYTES, MOST_LINES, lines_of, read_about
@@ -33,6 +33,7 @@ from baton.people.callers import CallerReader
 from baton.records.analytics.hook_failures import HookFailures
 from baton.records.pipeline.recorder import Counters
 from baton.shared.caller import PROTOCOL, Caller, header
+from baton.shared.decided import answer_of_unread
 from baton.shared.record_ids import is_recent
 
 MAX_BODY = 32 << 20
@@ -121,17 +122,9 @@ class HooksEndpoint:
             except BatonError as unread:
                 error, blocks = unread, True
         event = _event(client, request)
-        answer = HookAnswer()
-        if blocks and event in {"", "PreToolUse", "PermissionRequest", "PreSkillShellCommand"}:
-            answer = HookAnswer(effect="deny", reason=_refusal(error))
-        elif event in {"", "PreToolUse"}:
-            unchecked = f"Baton did not check this call: {error.detail}."
-            asks = event != "" and can_ask(client.name) and not isinstance(error, InternalError)
-            answer = (
-                HookAnswer(effect="ask", reason=f"{unchecked} Look at it yourself before you allow it.")
-                if asks
-                else HookAnswer(system_message=unchecked)
-            )
+        answer = answer_of_unread(
+            client.name, event, error.detail, blocks=blocks, asks=not isinstance(error, InternalError)
+        )
         headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", b"request")]
         return Response(encode(client.render(event, answer)), 200, headers)
 
@@ -165,10 +158,6 @@ def _checksum(headers: dict[bytes, bytes]) -> str:
 
 def _client(request: Request) -> Client:
     return known_client(request.path.removeprefix(PATH))
-
-
-def _refusal(error: BatonError) -> str:
-    return f"Baton blocked this call because it could not read it: {error.detail}. This project blocks undecided calls (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to run `baton status`."
 
 
 def _event(client: Client, request: Request) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from baton.local import config, person_token
+from baton.local.hook.request import trusted
 from baton.local.project import LocalProject, find_project
 from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
 
@@ -302,12 +303,8 @@ def _parsed(url: str) -> SplitResult:
 
 
 def _tls(ca_file: str) -> ssl.SSLContext:
-    if not ca_file:
-        import truststore  # the operating system's trusted certificates
-
-        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        return ssl.create_default_context(cafile=ca_file)
+        return trusted(ca_file)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ApiError(f"`BATON_CA_FILE` is `{ca_file}`, a file without certificates: {why}") from None

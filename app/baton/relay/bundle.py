@@ -5,7 +5,6 @@ import gzip
 import os
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import islice
@@ -15,6 +14,8 @@ import msgspec
 
 from baton.local.config import BUNDLE, replace_file, save
 from baton.local.hook.main import read_config
+from baton.relay.upstream import Send
+from baton.relay.wire import Fields, field
 from baton.rules.policy.load import PolicySet, fitting, only, rebuilt
 from baton.shared import storable
 from baton.shared.bundle import Bundle
@@ -28,9 +29,6 @@ MOST_SPOOLED = 256 << 20
 """Bytes of records that wait for the server; further ones are lost, and counted."""
 _STAMPED_S = 3_600.0
 """How often the time of an unchanged bundle is written."""
-
-Send = Callable[[str, str, bytes, dict[str, str], float], tuple[int, list[tuple[str, str]], bytes]]
-"""Sends method, target, body and headers within some seconds; returns status, headers and content."""
 
 
 class Bundles:
@@ -74,17 +72,16 @@ class Bundles:
                 self.confirmed = self._stamped = min(float(seconds), time.time())
                 self._take(owner, digest, content)
 
-    def fetch(self, owner: str, headers: dict[str, str]) -> bool:
-        """Ask for a newer bundle. Return whether the server has answered; OSError and HTTPException pass through."""
+    def fetch(self, owner: str, headers: Fields) -> bool:
+        """Ask for a newer bundle. Return whether the server has answered; OSError passes through."""
         self.tried = time.time()
         known = self._digest if owner == self.owner else ""
-        more = {"If-None-Match": f'"{known}"', "Accept-Encoding": "gzip"}
-        status, given, content = self.send("GET", "/bundle", b"", headers | more, FETCH_S)
+        more = [("If-None-Match", f'"{known}"'), ("Accept-Encoding", "gzip")]
+        status, given, content, _ = self.send("GET", "/bundle", b"", [*headers, *more], FETCH_S)
         if status == 200:  # noqa: PLR2004 - OK
-            fields = {name.lower(): value for name, value in given}
-            content = gzip.decompress(content) if fields.get("content-encoding") == "gzip" else content
+            content = gzip.decompress(content) if field(given, "content-encoding") == "gzip" else content
             digest = sha256(content).hexdigest()
-            if fields.get("etag", "").removeprefix("W/") != f'"{digest}"':
+            if field(given, "etag").removeprefix("W/") != f'"{digest}"':
                 return True  # something between changes the answers
             self._take(owner, digest, content)
             replace_file(self.path(owner, "json"), content, mode=0o600)

@@ -6,97 +6,102 @@ in the kernel's socket table, and its environment and folder count as those of a
 
 import contextlib
 import hmac
-import http.client
 import os
-import socketserver
+import socket
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from baton.local.config import RELAY_PORT, config_path
 from baton.local.hook import start_environment
 from baton.local.hook.main import NEVER_BLOCKED, Hook, read_config
 from baton.local.hook.request import Answer, Url, failure
+from baton.relay.wire import Fields, Incoming, Reply
 
-Forward = Callable[[str, bytes, dict[str, str], float], tuple[int, list[tuple[str, str]], bytes]]
-"""Sends a target, a body and headers to the server within some seconds, and returns its answer."""
+Forward = Callable[[str, bytes, Fields, float], Reply]
+"""Sends a target, a body and headers to the server within some seconds, and returns its answer. Raises OSError."""
 HEADER = "Baton-Relay"
 """The header with the secret."""
 WAITS = "Baton-Waits"
 """The header of an entry whose client waits for a person's answer."""
-LARGEST = 16 << 20
 
 
-class NativePort(socketserver.ThreadingTCPServer):
+class _Client(NamedTuple):
+    """The process that posts: its initial environment, and the config file that counts for it."""
+
+    pid: int
+    env: dict[str, str]
+    config: str
+
+
+class NativePort:
     """The port. `place` is the config file's value: port, blank, secret. Raise OSError if another listens there."""
-
-    daemon_threads = True
-    allow_reuse_address = True
 
     def __init__(self, place: str, url: str, config: str, forward: Forward) -> None:
         self.place, (port, _, self.secret) = place, place.partition(" ")
-        self.url, self.config, self.forward = url, config, forward
+        self.url, self.config, self.forward, self.number = url, config, forward, int(port)
         self.clients: set[int] = set()
-        super().__init__(("127.0.0.1", int(port)), _Handler)
-        self.host = f"127.0.0.1:{self.server_address[1]}"
+        self._host = f"127.0.0.1:{self.number}"
+        self.socket = socket.socket()
+        try:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.socket.bind(("127.0.0.1", self.number))
+            self.socket.listen(128)
+        except OSError:
+            self.socket.close()
+            raise
 
     def is_used(self) -> bool:
         """Return whether a client still runs: a dead port would leave its calls unchecked."""
         self.clients -= {pid for pid in self.clients if not Path(f"/proc/{pid}").exists()}
         return bool(self.clients)
 
+    def meets(self, connection: socket.socket, address: Any) -> _Client | None:
+        """Find the process of a connection. Refuse another user's."""
+        user, inode = _row(address[1], self.number)
+        if user != os.geteuid():
+            return None
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        env: dict[str, str] = {}
+        if pid := _owner(inode, self.clients):
+            self.clients.add(pid)
+            env = start_environment.read(pid)
+        own = str(config_path(env))  # a copied home may have the same port
+        return _Client(pid, env, own if read_config(own).get(RELAY_PORT) == self.place else self.config)
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: NativePort
+    def admits(self, peer: _Client, request: Incoming) -> int:  # noqa: ARG002 - as `Desk` has it
+        """Refuse what knows no secret, a browser's page, and what is no hook."""
+        client, event = _named(request.target)
+        is_admitted = (
+            request.method == "POST"
+            and request.target.startswith("/hooks/")
+            and client.replace("-", "").isalpha()
+            and event.isalpha()
+            and hmac.compare_digest(request.field(HEADER.lower()).encode(), self.secret.encode())
+            and request.field("host") == self._host
+            and not any(name.lower() == "origin" for name, _ in request.fields)
+        )
+        return 0 if is_admitted else 403
 
-    def setup(self) -> None:
-        super().setup()
-        self.user, inode = _row(self.client_address[1], self.server.server_address[1])
-        self.pid = _owner(inode, self.server.clients) if self.user == os.geteuid() else 0
-        if self.pid:
-            self.server.clients.add(self.pid)
-        self.env = start_environment.read(self.pid) if self.pid else {}
-        own = str(config_path(self.env))  # a copied home may have the same port
-        self.config = own if read_config(own).get(RELAY_PORT) == self.server.place else self.server.config
-
-    def do_POST(self) -> None:
+    def answers(self, peer: _Client, request: Incoming) -> Reply:
         """Answer a hook as the shim would print it."""
-        url, length = urlsplit(self.path), self.headers.get("Content-Length", "")
-        client, event = url.path.removeprefix("/hooks/"), parse_qs(url.query).get("event", [""])[0]
-        is_whole = length.isdecimal() and int(length) <= LARGEST
-        if not (is_whole and self._is_admitted() and client.replace("-", "").isalpha() and event.isalpha()):
-            self.close_connection = True
-            self._answer(403, b"{}")
-            return
-        body = self.rfile.read(int(length))
-        env = dict(self.env)
+        client, event = _named(request.target)
+        env = dict(peer.env)
         with contextlib.suppress(OSError):
-            env["CLAUDE_PROJECT_DIR"] = str(Path(f"/proc/{self.pid}/cwd").readlink())
-        hook = _Hook(client, event, self.headers["Baton-On-Failure"] or "", self.config, is_known=True, env=env)
-        hook.port, hook.waits = self.server, WAITS in self.headers
-        said = b"" if hook.is_disabled else hook.run(body)
+            env["CLAUDE_PROJECT_DIR"] = str(Path(f"/proc/{peer.pid}/cwd").readlink())
+        hook = _Hook(client, event, request.field("baton-on-failure"), peer.config, is_known=True, env=env)
+        hook.port, hook.waits = self, any(name.lower() == WAITS.lower() for name, _ in request.fields)
+        said = b"" if hook.is_disabled else hook.run(request.body)
         # Where the client's words have no refusal, a failed request is one for a client that blocks on it.
         is_refused = hook.has_failed and not said and hook.on_failure == "block" and event not in NEVER_BLOCKED
-        self._answer(503 if is_refused else 200, said)
+        return Reply(503 if is_refused else 200, [("Content-Type", "application/json")], said)
 
-    def _is_admitted(self) -> bool:
-        known = self.headers.get(HEADER, "").encode()
-        return (
-            self.user == os.geteuid()
-            and hmac.compare_digest(known, self.server.secret.encode())
-            and self.headers.get("Host") == self.server.host
-            and "Origin" not in self.headers
-        )
 
-    def _answer(self, status: int, content: bytes) -> None:
-        self.send_response_only(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+def _named(target: str) -> tuple[str, str]:
+    """Return the client and the event of a target."""
+    url = urlsplit(target)
+    return url.path.removeprefix("/hooks/"), parse_qs(url.query).get("event", [""])[0]
 
 
 class _Hook(Hook):
@@ -110,11 +115,11 @@ class _Hook(Hook):
     def _ask(self, url: Url, body: bytes, more: str = "") -> Answer:
         if self.url != self.port.url:  # the client was started with another server
             return super()._ask(url, body, more)
-        headers = {name.decode(): value.decode("latin-1") for name, value in self._headers()}
+        headers = [(name.decode(), value.decode("latin-1")) for name, value in self._headers()]
         target = f"/hooks/{self.client}?event={self.event}{more}"
         try:
-            status, given, content = self.port.forward(target, body, headers, self.seconds)
-        except (OSError, http.client.HTTPException) as error:
+            status, given, content, _ = self.port.forward(target, body, headers, self.seconds)
+        except OSError as error:
             raise failure(error, self.seconds) from None
         lines = [f"{name}: {value}" for name, value in given if name.lower().startswith("baton-")]
         return Answer("\r\n".join([f"HTTP/1.1 {status} ", *lines]).encode("latin-1") + b"\r\n\r\n" + content)

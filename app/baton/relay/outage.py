@@ -5,7 +5,6 @@ editors, agents' files, and the rate. A question for another person, or on a cli
 """
 
 import contextlib
-import http.client
 import threading
 import time
 from collections import OrderedDict, deque
@@ -21,6 +20,7 @@ from baton.clients.registry import CLIENTS, can_ask, who_posts
 from baton.local.hook.main import session_of
 from baton.relay.bundle import FETCH_S, FRESH_S, Bundles, RecordSpool
 from baton.relay.request import HookRequest
+from baton.relay.wire import LARGEST, Reply, field
 from baton.rules.call.call import ToolCall
 from baton.rules.call.modes import Mode, keys_for, resolve, strictest
 from baton.rules.call.verdict import Facts, Verdict
@@ -36,6 +36,7 @@ from baton.shared.decided import (
     Decision,
     ModeInForce,
     answer_of,
+    answer_of_unread,
     decision_record,
     masked,
     refused_question,
@@ -169,7 +170,7 @@ class Outage:
     def _beside(self, work: Callable[[], None]) -> None:
         def run() -> None:
             # What fails here is tried again with a later hook.
-            with contextlib.suppress(OSError, http.client.HTTPException, ValueError, PolicyProblems):
+            with contextlib.suppress(OSError, ValueError, PolicyProblems):
                 work()
             self._working.release()
 
@@ -182,8 +183,8 @@ class Outage:
         self.is_lost, spool, most = False, self._spool(hook.owner), MOST_RECORDS
         while lines := spool.first(most):
             body = b'{"records":[' + b",".join(lines) + b"]}"
-            headers = hook.identity | {"Content-Type": "application/json"}
-            status, _, _ = self._bundles.send("POST", "/bundle/records", body, headers, FETCH_S)
+            headers = [*hook.identity, ("Content-Type", "application/json")]
+            status, *_ = self._bundles.send("POST", "/bundle/records", body, headers, FETCH_S)
             if status in _NEVER and len(lines) > 1:
                 most = 1  # one of them is to blame
                 continue
@@ -195,7 +196,7 @@ class Outage:
             with self._bundles.using:
                 spool.drop(lines)
 
-    def decide(self, hook: HookRequest) -> tuple[int, list[tuple[str, str]], bytes] | None:
+    def decide(self, hook: HookRequest) -> Reply | None:
         """Return the answer to a hook in the client's words; None without rules for it, or if it asks about another hook."""
         self._loaded.wait(LOAD_S)
         with self._bundles.using:
@@ -204,8 +205,10 @@ class Outage:
                 return None
             try:
                 client, event = _read(hook)
-            except (KeyError, ValueError, RecursionError):
+            except KeyError:
                 return None
+            except (ValueError, RecursionError):
+                return self._unread(hook)
             answer = HookAnswer()
             more: tuple[str, ...] = ()
             if event.name in _DECIDED:
@@ -226,7 +229,15 @@ class Outage:
                 self._told.popitem(last=False)
         degraded = ",".join(["server", *more])
         fields = [("Baton-Protocol", PROTOCOL), ("Baton-Degraded", degraded), ("Baton-Decision-Id", hook.id)]
-        return 200, fields, _encode(body)
+        return Reply(200, fields, _encode(body))
+
+    def _unread(self, hook: HookRequest) -> Reply:
+        """Answer a hook that cannot be read, as the server does."""
+        client, blocks = CLIENTS[hook.client], field(hook.headers, "baton-on-failure") == "block"
+        event = client.read({}, hook.event).native_name
+        answer = answer_of_unread(client.name, event, "its payload is too large or malformed", blocks=blocks)
+        fields = [("Baton-Protocol", PROTOCOL), ("Baton-Degraded", "server,request")]
+        return Reply(200, fields, _encode(client.render(event, answer)))
 
     def _notice(self) -> str:
         held = "only guardrails and locked rules hold" if self._bundles.is_old else "your rules hold"
@@ -237,7 +248,7 @@ class Outage:
 
     def _session(self, bundle: Bundle, hook: HookRequest, event: HookEvent) -> tuple[Caller, _Session]:
         """Return a hook's caller and session."""
-        fields = {name.lower().encode(): value.encode("latin-1", "replace") for name, value in hook.headers.items()}
+        fields = {name.lower().encode(): value.encode("latin-1", "replace") for name, value in hook.headers}
         caller = caller_of(bundle.principal, fields, "allow", project_name)
         known = self._sessions.get(event.session_id)
         if known is None or event.name == "SessionStart":
@@ -322,6 +333,8 @@ class Outage:
 
 def _read(hook: HookRequest) -> tuple[Client, HookEvent]:
     """Read a hook's client and event. Raise KeyError for an unknown client, ValueError for an unreadable payload."""
+    if len(hook.body) > LARGEST:
+        raise ValueError("the payload is too large")
     payload = msgspec.json.decode(hook.body.decode("utf-8", "replace"), type=dict)
     client = who_posts(CLIENTS[hook.client], payload)
     return client, client.read(payload, hook.event)

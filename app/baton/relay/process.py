@@ -4,27 +4,26 @@ It adds no credential: a request carries the headers of its hook, so a caller ca
 """
 
 import contextlib
-import http.client
-import json
 import os
-import queue
+import signal
 import socket
-import socketserver
-import ssl
 import sys
 import threading
 import time
+from collections import deque
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from baton.local import config as settings
 from baton.local.config import RELAY_PORT, config_path
 from baton.local.hook.main import read_config
-from baton.local.server import Api
-from baton.relay.native import LARGEST, NativePort
-from baton.relay.request import CALL_ID, hook_of
-from baton.shared.person_socket import is_ours, is_person_socket, local_folder
+from baton.local.hook.request import NoAnswerError
+from baton.relay.native import NativePort
+from baton.relay.request import CALL_ID, HookRequest, hook_of
+from baton.relay.upstream import Upstream
+from baton.relay.wire import Fields, Incoming, Listener, Reply, Stream
+from baton.shared.person_socket import is_ours, listen, local_folder
 
 if TYPE_CHECKING:
     from baton.relay.outage import Outage
@@ -37,10 +36,15 @@ UPSTREAM_S = 14.0
 """Seconds to wait for the server: the longest wait of a hook."""
 WAIT_S = 560.0
 """The same for a hook that waits for a person."""
-_CURL: dict[type[Exception], str] = {
-    socket.gaierror: "6", ConnectionRefusedError: "7", TimeoutError: "28", ssl.SSLCertVerificationError: "60",
-}  # fmt: skip
-_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "expect", "content-length"})
+MOST_WAITING = 50
+"""Hooks that wait for a person at once. A further one is told not to wait: its refusal stays."""
+START_S = 2.0
+"""Seconds that a starting relay gives another to listen or to end."""
+STUCK_S = 5.0
+"""Seconds after which a relay without an answer is replaced."""
+_EARLY = 512
+"""Answers that are kept until the engine is imported."""
+_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "expect", "content-length", "host"})
 
 
 def relay_socket(url: str) -> Path:
@@ -49,17 +53,17 @@ def relay_socket(url: str) -> Path:
     return local_folder() / f"relay-{sha256(key.encode()).hexdigest()[:16]}.sock"
 
 
-class _Relay(socketserver.ThreadingUnixStreamServer):
-    daemon_threads = True
+class Relay:
+    """The relay of one config file: forwards hooks, and lets `Outage` decide them while the server is away."""
 
-    def __init__(self, path: Path, api: Api, config: str) -> None:
-        self.api, self.used, self.requests = api, time.monotonic(), 0
-        self._config, self._importing = Path(config), threading.Lock()
+    def __init__(self, url: str, ca_file: str, config: str) -> None:
+        self.used, self.requests = time.monotonic(), 0
+        self._seats = threading.Semaphore(MOST_WAITING)
+        self._url, self._config, self._importing = url, Path(config), threading.Lock()
+        self._upstream = Upstream(url, ca_file)
         self._outage: Outage | None = None
-        self.connections: queue.SimpleQueue[http.client.HTTPConnection] = queue.SimpleQueue()
-        self.port: NativePort | None = None
-        super().__init__(str(path), _Handler)
-        self.inode = path.stat().st_ino
+        self._early: deque[tuple[HookRequest, bytes]] = deque(maxlen=_EARLY)
+        self._begun = threading.Event()
 
     @property
     def outage(self) -> "Outage":
@@ -69,51 +73,46 @@ class _Relay(socketserver.ThreadingUnixStreamServer):
                 from baton.relay.bundle import Bundles
                 from baton.relay.outage import Outage
 
-                self._outage = Outage(Bundles(self._config, self.send), self.api.config.url)
-                self._outage.begin()
+                outage = Outage(Bundles(self._config, self._upstream.send), self._url)
+                outage.begin()
+                self._outage = outage
+            while self._early:
+                self._outage.answered(*self._early.popleft())
             return self._outage
 
-    def verify_request(self, request: object, client_address: object) -> bool:  # noqa: ARG002 - socketserver's signature
-        """Accept only processes of this user."""
-        assert isinstance(request, socket.socket)  # noqa: S101 - socketserver's own type is wider
-        if sys.platform != "linux":
-            return True  # the folder is closed to others
-        peer = request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        return int.from_bytes(peer[4:8], sys.byteorder) == os.geteuid()
+    def prepare(self) -> None:
+        """Import the engine, but not before the first answer: the two would share a processor."""
+        self._begun.wait(START_S)
+        _ = self.outage
 
-    def end_when_idle(self) -> None:
-        """Stop once no request has come for `IDLE_S`. It wakes only when that may be so."""
-        while (left := self.used + IDLE_S - time.monotonic()) > 0 or (self.port and self.port.is_used()):
-            time.sleep(left if left > 0 else IDLE_S)
-        self.stop()
+    def state(self) -> dict[str, object]:
+        """Return what `baton relay status` shows."""
+        return {"pid": os.getpid(), "requests": self.requests, **self.outage.state()}
 
-    def stop(self) -> None:
-        """Remove the socket and end. `shutdown` would wait for the next connection: the loop never polls."""
-        with contextlib.suppress(OSError):
-            if Path(str(self.server_address)).stat().st_ino == self.inode:  # a later relay may have its own there
-                Path(str(self.server_address)).unlink()
-        os._exit(0)
-
-    def forward(
-        self, path: str, body: bytes, headers: dict[str, str], seconds: float = UPSTREAM_S
-    ) -> tuple[int, list[tuple[str, str]], bytes]:
-        """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError or HTTPException."""
+    def forward(self, path: str, body: bytes, headers: Fields, seconds: float = UPSTREAM_S) -> Reply:
+        """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError without one."""
         self.used, self.requests = time.monotonic(), self.requests + 1
         hook = hook_of(path, body, headers)
+        if (waits := hook.about.startswith("wait")) and not self._seats.acquire(blocking=False):
+            return Reply(200, [], b"{}")
         is_call = hook.event == "PreToolUse" and not hook.about
-        if self.outage.is_lost:
-            self.outage.probe(hook)
-            if (decided := self.outage.decide(hook)) is not None:
+        if self._outage is not None and self._outage.is_lost:
+            self._outage.probe(hook)
+            if (decided := self._outage.decide(hook)) is not None:
                 return decided
         found, failed = None, None
         try:
-            more = {CALL_ID: hook.id} if is_call else {}
+            more = [(CALL_ID, hook.id)] if is_call else []
             seconds = min(seconds, CALL_S) if is_call else seconds
-            found = self.send("POST", path, body, headers | more, seconds)
-        except (OSError, http.client.HTTPException) as error:
+            found = self._upstream.send("POST", path, body, [*headers, *more], seconds)
+        except OSError as error:
             failed = error
-        if found is not None and found[0] < 500:  # noqa: PLR2004 - a proxy without its server answers so, too
-            return found[0], found[1], self.outage.answered(hook, found[2])
+        finally:
+            if waits:
+                self._seats.release()
+        # Anything else than an object comes from a proxy without its server, or from another network's portal.
+        if found is not None and found.status < 500 and found.body[:1] == b"{":  # noqa: PLR2004
+            return self._answered(hook, found)
         if not hook.about:
             self.outage.lost()
         if (decided := self.outage.decide(hook)) is not None:
@@ -123,119 +122,204 @@ class _Relay(socketserver.ThreadingUnixStreamServer):
         assert found is not None  # noqa: S101 - one of both
         return found
 
-    def send(
-        self, method: str, path: str, body: bytes, headers: dict[str, str], seconds: float
-    ) -> tuple[int, list[tuple[str, str]], bytes]:
-        """Send a request to the server, and return its answer. Raise OSError or HTTPException without one."""
-        until = time.monotonic() + seconds
-        while True:
-            try:
-                connection, is_kept = self.connections.get_nowait(), True
-            except queue.Empty:
-                connection, is_kept = self.api.connection(seconds), False
-            try:
-                if not is_kept:
-                    connection.connect()
-                connection.sock.settimeout(max(0.01, until - time.monotonic()))
-                connection.request(method, self.api.target(path), body=body, headers=headers)
-                answer = connection.getresponse()
-                content = answer.read()
-            except (ConnectionError, http.client.HTTPException):
-                connection.close()
-                if is_kept:
-                    continue  # the server closed it while it was idle
-                raise
-            except OSError:
-                connection.close()
-                raise
-            if not answer.will_close:
-                self.connections.put(connection)
-            return answer.status, answer.getheaders(), content
+    def _answered(self, hook: HookRequest, found: Reply) -> Reply:
+        if self._outage is not None:
+            return found._replace(body=self._outage.answered(hook, found.body))
+        self._early.append((hook, found.body))
+        self._begun.set()
+        return found
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Relay
+class SocketDesk:
+    """The socket for shims: forwards their hooks, and obeys `baton relay`."""
 
-    def do_GET(self) -> None:
-        """Report the state."""
-        port = self.server.port.server_address[1] if self.server.port else 0
-        state = {"pid": os.getpid(), "requests": self.server.requests, "port": port, **self.server.outage.state()}
-        self._answer(200, [], json.dumps(state).encode())
+    def __init__(self, relay: Relay, house: "House") -> None:
+        self._relay, self._house = relay, house
 
-    def do_DELETE(self) -> None:
-        """Stop."""
-        self._answer(200, [], b"{}")
-        self.server.stop()
+    def meets(self, connection: socket.socket, address: object) -> object | None:  # noqa: ARG002 - as `Desk` has it
+        """Accept only processes of this user."""
+        if sys.platform != "linux":
+            return self  # the folder is closed to others
+        peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        return self if int.from_bytes(peer[4:8], sys.byteorder) == os.geteuid() else None
 
-    def do_POST(self) -> None:
-        """Forward a hook."""
-        body = self._body() if self.path.startswith("/hooks/") else None
-        if body is None:
-            self.close_connection = True
-            return self._answer(400, [], b"{}")
-        headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP | {"host"}}
+    def admits(self, peer: object, request: Incoming) -> int:  # noqa: ARG002
+        """Admit hooks, and the commands."""
+        if request.method == "POST":
+            return 0 if request.target.startswith("/hooks/") else 400
+        return (
+            0
+            if (request.method, request.target) in {("GET", "/alive"), ("GET", "/relay"), ("DELETE", "/relay")}
+            else 400
+        )
+
+    def answers(self, peer: object, request: Incoming) -> Reply:  # noqa: ARG002
+        """Forward a hook, show the state, or stop."""
+        if request.method != "POST":
+            import json
+
+            if request.method == "DELETE":
+                self._house.leave()
+                threading.Thread(target=self._house.end, daemon=True).start()
+                return Reply(200, [], b"{}")
+            is_asked = request.target == "/relay"
+            state = self._relay.state() | {"port": self._house.port} if is_asked else {}
+            return Reply(200, [], json.dumps(state).encode())
+        headers = [(name, value) for name, value in request.fields if name.lower() not in _HOP]
         try:
-            waits = "about=wait" in self.path
-            self._answer(*self.server.forward(self.path, body, headers, WAIT_S if waits else UPSTREAM_S))
-        except (OSError, http.client.HTTPException) as error:
+            waits = "about=wait" in request.target
+            found = self._relay.forward(request.target, request.body, headers, WAIT_S if waits else UPSTREAM_S)
+        except OSError as error:
             # The reason is curl's exit code: the shim words it as if it had asked the server itself.
-            self._answer(
-                599, [], b"", reason=next((code for kind, code in _CURL.items() if isinstance(error, kind)), "56")
-            )
+            return Reply(599, [], b"", _curl_code(error))
+        return found._replace(fields=[(name, value) for name, value in found.fields if name.lower() not in _HOP])
 
-    def _body(self) -> bytes | None:
-        """Return the request's body, None if it is too large or malformed. curl sends it in chunks."""
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            length = self.headers.get("Content-Length", "")
-            return self.rfile.read(int(length)) if length.isdecimal() and int(length) <= LARGEST else None
-        body = b""
-        with contextlib.suppress(ValueError):
-            while size := int(self.rfile.readline(20), 16):
-                if not 0 < size <= LARGEST - len(body):
-                    return None
-                body += self.rfile.read(size)
-                self.rfile.readline(20)
-            self.rfile.readline(20)
-            return body
+
+class House:
+    """What a relay listens on: its socket, its port, and the lock of both."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self._path, self._lock = path, lock
+        self._listeners: list[Listener] = []
+        self._ending: list[Listener] = []
+        self._leaving = threading.Lock()
+        self.port = 0
+
+    def open(self, relay: Relay, url: str, config: str) -> NativePort | None:
+        """Listen, on the port if the config file has one. Return the port."""
+        listening = listen(self._path, 128)
+        self._inode = self._path.stat().st_ino
+        self._listeners.append(Listener(listening, SocketDesk(relay, self)))
+        if place := read_config(config).get(RELAY_PORT):
+            with contextlib.suppress(OSError):  # `baton relay status` shows that another listens there
+                port = NativePort(place, url, config, relay.forward)
+                self._listeners.append(Listener(port.socket, port))
+                self.port = port.number
+                return port
         return None
 
-    def _answer(
-        self, status: int, headers: list[tuple[str, str]], content: bytes, *, reason: str | None = None
-    ) -> None:
-        self.send_response_only(status, reason)
-        for name, value in headers:
-            if name.lower() not in _HOP:
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+    def leave(self) -> None:
+        """Free socket, port and lock: from now on another relay may start."""
+        with self._leaving:
+            listeners, self._listeners = self._listeners, []
+        if not listeners:
+            return
+        self._ending = listeners
+        for one in listeners:
+            one.close()
+        with contextlib.suppress(OSError):
+            if self._path.stat().st_ino == self._inode:  # a later relay may have its own there
+                self._path.unlink()
+        os.close(self._lock)
+
+    def end(self) -> None:
+        """End once the requests that have begun are answered."""
+        until = time.monotonic() + UPSTREAM_S
+        while any(one.working for one in self._ending) and time.monotonic() < until:
+            time.sleep(0.02)
+        os._exit(0)
+
+
+def _curl_code(error: OSError) -> str:
+    """Return curl's exit code for an error."""
+    if isinstance(error, TimeoutError):
+        return "28"
+    kinds = {"gaierror": "6", "ConnectionRefusedError": "7", "SSLCertVerificationError": "60"}
+    return next((kinds[one.__name__] for one in type(error).__mro__ if one.__name__ in kinds), "56")
+
+
+def _claim(path: Path) -> int | None:
+    """Return the lock of a socket, None while a relay answers there. One that is stuck is ended."""
+    import fcntl  # missing on Windows, where the commands import this module
+
+    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + START_S
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+        pid, answers = _peer(path)
+        if answers:
+            os.close(lock)
+            return None
+        if pid > 0:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        elif time.monotonic() > until:
+            return lock  # whoever holds it does not listen
+        time.sleep(0.02)
+
+
+def _peer(path: Path) -> tuple[int, bool]:
+    """Return the process that listens at a socket, 0 if unknown, and whether it answers."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        until = time.monotonic() + STUCK_S
+        connection.settimeout(STUCK_S)
+        connection.connect(str(path))
+        pid = 0
+        if sys.platform == "linux":
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            pid = int.from_bytes(peer[:4], sys.byteorder, signed=True)
+            if not _is_relay(pid):
+                return 0, False
+            if _is_stopped(pid):
+                return pid, False
+        stream = Stream(connection)
+        try:
+            stream.send("GET /alive HTTP/1.1", [], b"", until)
+            return pid, stream.head(until)[0].startswith("HTTP/1.1 200")
+        except ConnectionError:
+            return 0, False  # it is just leaving
+        except OSError:
+            return pid, False
+    return 0, False
+
+
+def _is_relay(pid: int) -> bool:
+    try:
+        return b"baton.relay.process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] in {"T", "t"}
+    except OSError:
+        return False
 
 
 def main() -> None:
     """Serve until stopped or idle."""
-    api = Api(token="")
-    path = Path(sys.argv[1]) if sys.argv[1:] else relay_socket(api.config.url)
+    found = settings.load()
+    path = Path(sys.argv[1]) if sys.argv[1:] else relay_socket(found.url)
     config = sys.argv[2] if sys.argv[2:] else str(config_path())
-    if is_person_socket(path):
-        return  # another hook has just started one
-    with contextlib.suppress(OSError):
-        os.setsid()  # it outlives the client
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_ours(path.parent):
         raise SystemExit(f"`{path.parent}` is not a folder of this user alone. Remove it and start the relay again.")
-    path.unlink(missing_ok=True)
+    try:
+        relay = Relay(found.url, found.ca_file, config)
+    except NoAnswerError as error:
+        raise SystemExit(f"the server {error}. {error.advice}") from None
+    if (lock := _claim(path)) is None:
+        return  # another hook has just started one
+    with contextlib.suppress(OSError):
+        os.setsid()  # it outlives the client
     os.umask(0o177)
-    with _Relay(path, api, config) as relay:
-        if place := read_config(config).get(RELAY_PORT):
-            with contextlib.suppress(OSError):  # `baton relay status` shows that another listens there
-                relay.port = NativePort(place, api.config.url, config, relay.forward)
-                threading.Thread(target=relay.port.serve_forever, args=(IDLE_S,), daemon=True).start()
-        # The shim waits until the output is closed: a native hook that finds no port lets its call run.
-        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-        threading.Thread(target=relay.end_when_idle, daemon=True).start()
-        threading.Thread(target=lambda: relay.outage, daemon=True).start()
-        relay.serve_forever(poll_interval=IDLE_S)
+    house = House(path, lock)
+    port = house.open(relay, found.url, config)
+    # The shim waits until the output is closed: a native hook that finds no port lets its call run.
+    os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+    threading.Thread(target=relay.prepare, daemon=True).start()
+    try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # It wakes only when it may have been idle for long enough.
+        while (left := relay.used + IDLE_S - time.monotonic()) > 0 or (port and port.is_used()):
+            time.sleep(left if left > 0 else IDLE_S)
+    except KeyboardInterrupt:
+        pass
+    house.leave()
+    house.end()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
+from baton.relay.wire import Fields
 from baton.shared.record_ids import id_at
 
 CALL_ID = "Baton-Id"
@@ -20,21 +21,21 @@ class HookRequest(NamedTuple):
     event: str
     about: str
     body: bytes
-    headers: dict[str, str]
+    headers: Fields
     id: str
 
     @property
     def owner(self) -> str:
         """The digest of the identity that the hook has."""
-        return sha256(repr(sorted(self.identity.items())).encode()).hexdigest()
+        return sha256(repr(sorted(self.identity)).encode()).hexdigest()
 
     @property
-    def identity(self) -> dict[str, str]:
+    def identity(self) -> Fields:
         """The headers with the hook's identity."""
-        return {low: value for name, value in self.headers.items() if (low := name.lower()) in _IDENTITY}
+        return [(low, value) for name, value in self.headers if (low := name.lower()) in _IDENTITY]
 
 
-def hook_of(target: str, body: bytes, headers: dict[str, str]) -> HookRequest:
+def hook_of(target: str, body: bytes, headers: Fields) -> HookRequest:
     """Read a hook's request."""
     url = urlsplit(target)
     query = parse_qs(url.query)

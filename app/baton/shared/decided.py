@@ -159,6 +159,22 @@ def answer_of(verdict: Verdict) -> HookAnswer:
     )
 
 
+def answer_of_unread(client: str, event: str, why: str, *, blocks: bool, asks: bool = True) -> HookAnswer:
+    """Answer an event that cannot be read. `event` is its native name, or "" if unknown."""
+    if blocks and event in {"", "PreToolUse", "PermissionRequest", "PreSkillShellCommand"}:
+        return HookAnswer(
+            effect="deny",
+            reason=f"Baton blocked this call because it could not read it: {why}. This project blocks undecided calls"
+            " (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to run `baton status`.",
+        )
+    unchecked = f"Baton did not check this call: {why}."
+    if event not in {"", "PreToolUse"}:
+        return HookAnswer()
+    if asks and event and can_ask(client):
+        return HookAnswer(effect="ask", reason=f"{unchecked} Look at it yourself before you allow it.")
+    return HookAnswer(system_message=unchecked)
+
+
 def refused_question(verdict: Verdict, client: str, what: str) -> Verdict:
     """Return a question as a refusal; `what` says who decides instead."""
     ending = words_of(client).no_question or "The person decides."

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
 _UUID7 = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,7 +29,8 @@ def id_at(moment: datetime, digits: bytes) -> str:
     """Return a UUIDv7 for an aware datetime. Ten random bytes make it unique within a millisecond."""
     ms = (moment - _EPOCH) // _MS
     bits = int.from_bytes(digits)
-    return str(UUID(int=ms << 80 | 7 << 76 | (bits >> 68 & 0xFFF) << 64 | 0b10 << 62 | bits & (1 << 62) - 1))
+    text = f"{ms << 80 | 7 << 76 | (bits >> 68 & 0xFFF) << 64 | 0b10 << 62 | bits & (1 << 62) - 1:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def least_id(moment: datetime) -> str:

@@ -7,7 +7,8 @@ import time
 
 TYPE_CHECKING = False  # as in `typing`: its import takes longer than the request, too
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from ssl import SSLContext
     from typing import Any
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -144,22 +145,51 @@ def _exchange(
     url: Url, headers: list[tuple[bytes, bytes]], body: bytes, line: str, times: tuple[float, float], ca_file: str
 ) -> bytes:
     until = time.monotonic() + times[1]
-    proxy = _proxy(url, os.environ)
-    connection = _connect(proxy or url, times[0], until)
-    if url.scheme == "https":
-        connection = _secured(connection, url, proxy, ca_file, until)
+    connection = reach(url, times[0], until, lambda: _default_trust(ca_file))
     method, _, target = line.partition(" ")
-    path = url.path + target
-    if proxy and url.scheme == "http":
-        path = f"http://{url.place}{path}"
-        headers = [*headers, *_authorization(proxy, b"Proxy-Authorization")]
-    if url.user and not any(name == b"Authorization" for name, _ in headers):
-        headers = [*headers, *_authorization(url, b"Authorization")]
-    lines = [f"{method} {path}".encode() + b" HTTP/1.1", b"Host: " + url.place.encode(), b"Connection: close"]
+    first, own = lines_of(url, method, target)
+    lines = [first.encode(), b"Connection: close"]
+    names = {name.lower() for name, _ in headers}
+    lines += [f"{name}: {value}".encode() for name, value in own if name.lower().encode() not in names]
     lines += [name + b": " + value for name, value in headers]
     lines.append(b"Content-Length: " + str(len(body)).encode())
     connection.sendall(b"\r\n".join(lines) + b"\r\n\r\n" + body)
     return _read(connection, until)
+
+
+def reach(url: Url, seconds: float, until: float, trust: "Callable[[], SSLContext]") -> "Any":
+    """Return a new connection to a server, through the environment's proxy if it names one. `trust` is asked for TLS alone."""
+    proxy = _proxy(url, os.environ)
+    connection = _connect(proxy or url, seconds, until)
+    return _secured(connection, url, proxy, trust(), until) if url.scheme == "https" else connection
+
+
+def lines_of(url: Url, method: str, target: str) -> "tuple[str, list[tuple[str, str]]]":
+    """Return a request's first line, and the headers that the way to the server needs."""
+    proxy, path, headers = _proxy(url, os.environ), url.path + target, [("Host", url.place)]
+    if proxy and url.scheme == "http":
+        path = f"http://{url.place}{path}"
+        headers += _authorization(proxy, "Proxy-Authorization")
+    if url.user:
+        headers += _authorization(url, "Authorization")
+    return f"{method} {path} HTTP/1.1", headers
+
+
+def trusted(ca_file: str) -> "SSLContext":
+    """Return what is trusted: a file's certificates, without one those of the operating system."""
+    if ca_file:
+        return _default_trust(ca_file)
+    import ssl
+
+    import truststore
+
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _default_trust(ca_file: str) -> "SSLContext":
+    import ssl
+
+    return ssl.create_default_context(cafile=ca_file or None)
 
 
 def _connect(end: Url, seconds: float, until: float) -> "Any":
@@ -185,16 +215,14 @@ def _connect(end: Url, seconds: float, until: float) -> "Any":
     raise error
 
 
-def _secured(connection: "Any", url: Url, proxy: Url | None, ca_file: str, until: float) -> "Any":
+def _secured(connection: "Any", url: Url, proxy: Url | None, context: "SSLContext", until: float) -> "Any":
     import socket
-    import ssl
 
-    context = ssl.create_default_context(cafile=ca_file or None)
     wrapped = socket.socket(fileno=connection.detach())
     wrapped.settimeout(max(0.01, until - time.monotonic()))
     if proxy:
         lines = [f"CONNECT {url.host}:{url.port} HTTP/1.1".encode(), f"Host: {url.host}:{url.port}".encode()]
-        lines += [name + b": " + value for name, value in _authorization(proxy, b"Proxy-Authorization")]
+        lines += [f"{name}: {value}".encode() for name, value in _authorization(proxy, "Proxy-Authorization")]
         wrapped.sendall(b"\r\n".join(lines) + b"\r\n\r\n")
         head = b""
         while b"\r\n\r\n" not in head and (part := wrapped.recv(1)):
@@ -263,11 +291,11 @@ def _proxy(url: Url, env: "Mapping[str, str]") -> Url | None:
     return proxy
 
 
-def _authorization(end: Url, name: bytes) -> list[tuple[bytes, bytes]]:
+def _authorization(end: Url, name: str) -> list[tuple[str, str]]:
     if not end.user:
         return []
     from base64 import b64encode
     from urllib.parse import unquote
 
     user, _, password = end.user.partition(":")
-    return [(name, b"Basic " + b64encode(f"{unquote(user)}:{unquote(password)}".encode()))]
+    return [(name, "Basic " + b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode())]
