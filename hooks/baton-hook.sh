@@ -19,16 +19,16 @@ case $1/$event/$debug in
   gemini/* | qwen/PostToolUse/*) ;;
   */PostToolUse*/ | */PermissionDenied/) # a command in the background gets no input but what it is given by a descriptor
     exec 4<&0
-    (exec <&4 >/dev/null 2>&1 && ask) & # redirections of `ask` itself would leave the subshell a copy of the client's pipe
+    (exec <&4 >/dev/null 2>&1 && ask_through) & # redirections of `ask_through` itself would leave the subshell a copy of the client's pipe
     exit 0 ;;
 esac
 if [ "$waits" ]; then
   given=$(cat)
-  answer=$(ask_given) || fail $?
-  await_answer "$1"
+  ask_given || fail $?
+  case $answer in *[Bb]aton-[Ww]ants:\ wait\ *) more && await_answer "$1" ;; esac
 else
-  answer=$(ask) || fail $?
+  ask_through || fail $?
 fi
-send_texts "$1"
+case $answer in *[Bb]aton-[Ww]ants:\ texts\ *) more && send_texts "$1" ;; esac
 print_answer "$1"
 [ "$event" != SessionStart ] || send_agents "$1"

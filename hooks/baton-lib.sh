@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 # The functions of baton-hook.sh: settings, project, request, answer. It runs before every tool call, so it starts as few
-# processes as it can: text is taken apart by the shell's own expansions, not by sed or git.
+# processes as it can: text is taken apart by the shell's own expansions, not by sed or git. And it parses as little as it
+# can: what few hooks need is behind `more`.
 LC_ALL=C
 PATH=/usr/bin:/bin:$PATH # a project's settings may name a folder of its own
 line_end='
@@ -56,51 +57,6 @@ keep_started() { # NAME …: unsets the variables that the client was not starte
   done
 }
 
-# at_start sets started: the environment that the client was started with, a line for each variable. What a project's files
-# set (the `env` of .claude/settings.json, .env) comes later. A client that an agent has started inherits that, so the first
-# client is asked. On the way up are shells, and clients that start themselves again. HOME and XDG_CONFIG_HOME become those.
-at_start() {
-  started=$line_end pid=$PPID client='' client_name=''
-  while [ "$pid" -gt 0 ] && look_at "$pid"; do
-    if [ "$client" ] && [ "$name" != "$client_name" ] && ! [ "/proc/$pid/exe" -ef "/proc/$client/exe" ]; then
-      first_environment && break
-      client=''
-    fi
-    is_shell || client=$pid client_name=$name
-    pid=$parent
-  done
-  [ "$started" != "$line_end" ] || [ -z "$client" ] || first_environment || started=$line_end
-  for name in HOME XDG_CONFIG_HOME; do
-    case $started in
-      "$line_end") ;; # nobody knows
-      *"$line_end$name="*) value=${started#*"$line_end$name="} && eval "$name=\${value%%\"\$line_end\"*}" ;;
-      *) unset "$name" ;;
-    esac
-  done
-}
-
-is_shell() {
-  case ${name##*/} in sh | bash | dash | zsh | ash | ksh | fish | busybox) ;; *) return 1 ;; esac
-}
-
-look_at() { # PID: sets parent and name
-  if [ -r "/proc/$1/stat" ]; then
-    read -r name <"/proc/$1/stat" && parent=${name##*) ?} && parent=${parent#?} && parent=${parent%% *}
-    name=${name#*(} && name=${name%)*}
-  else # macOS
-    name=$(ps -o ppid= -o comm= -p "$1") && name=${name#"${name%%[! ]*}"} && parent=${name%% *} && name=${name#* }
-  fi
-}
-
-first_environment() { # sets started to what client was started with; fails if an agent's client has started that
-  if [ -r "/proc/$client/environ" ]; then started=$(tr '\0' '\n' <"/proc/$client/environ"); else started=$(ps -Eww -o command= -p "$client" | tr ' ' '\n'); fi
-  started=$line_end$started$line_end
-  case $started in
-    *"$line_end"CLAUDECODE=* | *"$line_end"AI_AGENT=* | *"$line_end"CODEX_SANDBOX* | *"$line_end"CODEX_THREAD_ID=* | *"$line_end"CODEX_CI=* | *"$line_end"GEMINI_CLI=* | *"$line_end"QWEN_CODE=* | *"$line_end"OPENCODE=* | *"$line_end"COPILOT_CLI=* | *"$line_end"CURSOR_AGENT=*)
-      started=$line_end && return 1 ;;
-  esac
-}
-
 recall() { # sets memory and connect; seconds is less while the server hangs. A planted file shortens the wait, it skips nothing
   memory=${url#*://} && memory=${memory##*@}
   # What turns curl elsewhere, lets it trust others or loads code into it.
@@ -118,20 +74,32 @@ recall() { # sets memory and connect; seconds is less while the server hangs. A 
 
 ask() { # prints curl's answer, in a subshell; curl reads the request from a descriptor: anyone can see a command line
   set -- curl -q -gsi --suppress-connect-headers --connect-timeout "$connect" --max-time "$seconds" --noproxy "$direct" -K /dev/fd/3
-  # shellcheck disable=SC3067 # dash, bash and busybox have it; without it the server is asked
-  if [ -S "$relay" ] && [ -O "$relay" ] && [ -O "${relay%/*}" ]; then
+  if [ "$relay" ]; then # `-T -` reads the input once the relay has said 100: before that, `ask_through` finds it whole
     line=${request%%"$line_end"*}
-    "$@" --unix-socket "$relay" -X POST -T - 3<<END
+    exec "$@" --unix-socket "$relay" -X POST -T - --expect100-timeout "$seconds" -w '\n1' 3<<END
 url = "http://localhost/hooks/${line##*/hooks/}
 ${request#*"$line_end"}
 END
-    code=$?
-    [ $code = 7 ] || { printf '\n1' && exit $code; } # `-T -` reads nothing before it is connected: the body is still there
-    start_relay
   fi
-  exec "$@" --data-binary @- -w '\n%{time_connect}' 3<<END
+  exec "$@" --data-binary @- -H Expect: -w '\n%{time_connect}' 3<<END
 $request
 END
+}
+
+# ask_through sets answer: through the relay; if that does not take the request, by the server. It fails as curl does.
+# shellcheck disable=SC3067 # dash, bash and busybox have `-O`; without it the server is asked
+ask_through() {
+  [ -S "$relay" ] && [ -O "$relay" ] && [ -O "${relay%/*}" ] || relay=''
+  answer=$(ask) && code=0 || code=$?
+  [ "$relay" ] || return "$code"
+  case $answer in
+    HTTP/1.1\ 100*) answer=${answer#*"$line_end"?"$line_end"} ;;
+    HTTP/*) ;;
+    *)
+      start_relay
+      relay='' && answer=$(ask) && code=0 || code=$? ;;
+  esac
+  return "$code"
 }
 
 start_relay() { # a session's start and a prompt wait for its port: http hooks find nobody else
@@ -239,6 +207,129 @@ plain_remote() { # https://user:secret@host/team/repo.git and git@host:team/repo
     remote=${hostname:-$host}$path
   fi
   remote=${remote%/} && remote=${remote%.git}
+}
+
+option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE are escaped, control characters dropped
+  text='' rest=$2
+  while :; do
+    case $rest in *[\\\"[:cntrl:]]*) ;; *) break ;; esac
+    plain=${rest%%[\\\"[:cntrl:]]*} && rest=${rest#"$plain"}
+    case $rest in [\\\"]*) text=$text$plain\\${rest%"${rest#?}"} ;; *) text=$text$plain ;; esac
+    rest=${rest#?}
+  done
+  request="$request$1 = \"$text$rest\"$line_end"
+}
+
+write_request() { # CLIENT EVENT: sets request
+  request='' dialect=$1
+  option url "$url/hooks/$1?event=$2"
+  if [ "$event" = SessionStart ]; then
+    more
+    count_work_items
+    option header "Baton-Work-Items: $work_items"
+    option header "Baton-Ignored:$ignored"
+    measure "$1" "$0" "$lib"
+    option header "Baton-Digests: $digests"
+    option header "Baton-Manifest: $manifest"
+    option header "Baton-Machine: $(uname -n)"
+    gather_agents "$1"
+    option header "Baton-Agents: $agents_sum"
+    report_models "$1"
+    option header "Baton-Models: $models"
+  fi
+  case $event in SessionStart | UserPromptSubmit) option header "Baton-Shim: $$" ;; esac
+  case $event in SessionStart | PostToolUse* | PermissionDenied) [ -z "${AI_AGENT-}" ] || option header "Baton-Client: $AI_AGENT" ;; esac
+  write_headers
+}
+
+write_headers() { # adds to request who asks, and how to answer
+  [ -z "${TRACEPARENT-}" ] || option header "Traceparent: $TRACEPARENT"
+  set -- "User: $login" "Project: $project" "Root: $root" "Worktrees: $trees" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
+  for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
+  option header "Content-Type: application/json"
+  write_access
+}
+
+write_access() { # adds to request what the server is trusted by, and the token
+  [ -z "$ca_file" ] || option cacert "$ca_file"
+  [ -z "$token" ] || option header "Authorization: Bearer $token"
+}
+
+ask_given() {
+  ask_through <<END
+$given
+END
+}
+
+print_answer() { # CLIENT: only a 2xx with a JSON object is an answer
+  answer=${answer%"$line_end"*} # without what curl has measured
+  head=${answer%%"$line_end"?"$line_end"*} body=${answer#*"$line_end"?"$line_end"} status=${answer#* }
+  while :; do case $body in *"$line_end") body=${body%"$line_end"} ;; *) break ;; esac; done
+  case $status in 2[0-9][0-9]*) ;; 599\ *) status=${status#* } && fail "${status%%[[:cntrl:]]*}" ;; *) fail "${status%%[[:cntrl:]]*}" ;; esac
+  case $body in \{*\}) ;; *) fail 0 ;; esac
+  for file in "$memory"*; do [ ! -e "$file" ] || rm -f "$file"; done
+  case $body in # what could change a call or allow it
+    *updatedInput* | *updated_input* | *modifiedArgs* | *'"tool_input"'* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*)
+      [ "$accept" ] || { more && { is_harmless "$1" || drop_answer; }; } ;;
+  esac
+  printf '%s\n' "$body"
+  [ -z "$debug" ] || printf '%s\n' "$head" | tr -d '\r' |
+    sed -n -e "s/^[Bb]aton-[Dd]ecision: /baton: $event: /p" -e 's/^[Bb]aton-[Mm]essage: //p' >&2
+}
+
+more() { # reads the rest of this file, too
+  # shellcheck source=/dev/null
+  [ "${whole-}" ] || { whole=1 && . "$lib"; }
+}
+
+at_start() { more && at_start; }
+fail() { more && fail "$1"; }
+
+[ "${whole-}" ] || return 0
+
+# at_start sets started: the environment that the client was started with, a line for each variable. What a project's files
+# set (the `env` of .claude/settings.json, .env) comes later. A client that an agent has started inherits that, so the first
+# client is asked. On the way up are shells, and clients that start themselves again. HOME and XDG_CONFIG_HOME become those.
+at_start() {
+  started=$line_end pid=$PPID client='' client_name=''
+  while [ "$pid" -gt 0 ] && look_at "$pid"; do
+    if [ "$client" ] && [ "$name" != "$client_name" ] && ! [ "/proc/$pid/exe" -ef "/proc/$client/exe" ]; then
+      first_environment && break
+      client=''
+    fi
+    is_shell || client=$pid client_name=$name
+    pid=$parent
+  done
+  [ "$started" != "$line_end" ] || [ -z "$client" ] || first_environment || started=$line_end
+  for name in HOME XDG_CONFIG_HOME; do
+    case $started in
+      "$line_end") ;; # nobody knows
+      *"$line_end$name="*) value=${started#*"$line_end$name="} && eval "$name=\${value%%\"\$line_end\"*}" ;;
+      *) unset "$name" ;;
+    esac
+  done
+}
+
+is_shell() {
+  case ${name##*/} in sh | bash | dash | zsh | ash | ksh | fish | busybox) ;; *) return 1 ;; esac
+}
+
+look_at() { # PID: sets parent and name
+  if [ -r "/proc/$1/stat" ]; then
+    read -r name <"/proc/$1/stat" && parent=${name##*) ?} && parent=${parent#?} && parent=${parent%% *}
+    name=${name#*(} && name=${name%)*}
+  else # macOS
+    name=$(ps -o ppid= -o comm= -p "$1") && name=${name#"${name%%[! ]*}"} && parent=${name%% *} && name=${name#* }
+  fi
+}
+
+first_environment() { # sets started to what client was started with; fails if an agent's client has started that
+  if [ -r "/proc/$client/environ" ]; then started=$(tr '\0' '\n' <"/proc/$client/environ"); else started=$(ps -Eww -o command= -p "$client" | tr ' ' '\n'); fi
+  started=$line_end$started$line_end
+  case $started in
+    *"$line_end"CLAUDECODE=* | *"$line_end"AI_AGENT=* | *"$line_end"CODEX_SANDBOX* | *"$line_end"CODEX_THREAD_ID=* | *"$line_end"CODEX_CI=* | *"$line_end"GEMINI_CLI=* | *"$line_end"QWEN_CODE=* | *"$line_end"OPENCODE=* | *"$line_end"COPILOT_CLI=* | *"$line_end"CURSOR_AGENT=*)
+      started=$line_end && return 1 ;;
+  esac
 }
 
 count_work_items() { # sets work_items; "" if unknown
@@ -360,17 +451,6 @@ gather_agents() { # CLIENT: sets agents, what its agents' files say of themselve
   [ -z "$agents" ] || agents_sum=$(printf '%s\n' "$agents" | cksum) && agents_sum=${agents_sum%% *}-${agents_sum#* }
 }
 
-option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE are escaped, control characters dropped
-  text='' rest=$2
-  while :; do
-    case $rest in *[\\\"[:cntrl:]]*) ;; *) break ;; esac
-    plain=${rest%%[\\\"[:cntrl:]]*} && rest=${rest#"$plain"}
-    case $rest in [\\\"]*) text=$text$plain\\${rest%"${rest#?}"} ;; *) text=$text$plain ;; esac
-    rest=${rest#?}
-  done
-  request="$request$1 = \"$text$rest\"$line_end"
-}
-
 report_models() { # CLIENT: sets models, what the environment says of the models that the client can use
   models='' model=${ANTHROPIC_MODEL-} gateway=${ANTHROPIC_BASE_URL-}
   case $1 in
@@ -392,41 +472,6 @@ runs_alone() { # whether the client was started with a prompt (`-p`): it asks no
   while look_at "$pid" && is_shell; do pid=$parent; done
   if [ -r "/proc/$pid/cmdline" ]; then said=$(tr '\0' ' ' <"/proc/$pid/cmdline"); else said=$(ps -o args= -p "$pid"); fi
   case " $said " in *' -p '* | *' --prompt '* | *' --prompt='*) ;; *) return 1 ;; esac
-}
-
-write_request() { # CLIENT EVENT: sets request
-  request='' dialect=$1
-  option url "$url/hooks/$1?event=$2"
-  if [ "$event" = SessionStart ]; then
-    count_work_items
-    option header "Baton-Work-Items: $work_items"
-    option header "Baton-Ignored:$ignored"
-    measure "$1" "$0" "$lib"
-    option header "Baton-Digests: $digests"
-    option header "Baton-Manifest: $manifest"
-    option header "Baton-Machine: $(uname -n)"
-    gather_agents "$1"
-    option header "Baton-Agents: $agents_sum"
-    report_models "$1"
-    option header "Baton-Models: $models"
-  fi
-  case $event in SessionStart | UserPromptSubmit) option header "Baton-Shim: $$" ;; esac
-  case $event in SessionStart | PostToolUse* | PermissionDenied) [ -z "${AI_AGENT-}" ] || option header "Baton-Client: $AI_AGENT" ;; esac
-  write_headers
-}
-
-write_headers() { # adds to request who asks, and how to answer
-  [ -z "${TRACEPARENT-}" ] || option header "Traceparent: $TRACEPARENT"
-  set -- "User: $login" "Project: $project" "Root: $root" "Worktrees: $trees" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
-  for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
-  option header "Content-Type: application/json"
-  write_access
-}
-
-write_access() { # adds to request what the server is trusted by, and the token
-  [ -z "$ca_file" ] || option cacert "$ca_file"
-  [ -z "$token" ] || option header "Authorization: Bearer $token"
-  option header "Expect:"
 }
 
 send_agents() { # CLIENT: sends what the server does not know yet; the session goes on whatever comes of it
@@ -462,7 +507,7 @@ send_texts() {
   answer=$({
     find -L "$@" -type f \( -path "*/$name/$skill" -o -name "$name.[Mm][Dd]" \) -exec cat {} +
     find -L "$@" -type f -name "$skill" -exec grep -lE "^name:.*$pattern" {} + | while IFS= read -r file; do cat "$file"; done
-  } 2>/dev/null | head -c 1000000 | ask) || fail $?
+  } 2>/dev/null | head -c 1000000 | ask_and_print) || fail $?
   case ${answer#*"$line_end"?"$line_end"} in "{}$line_end"*) answer=$first ;; esac
 }
 
@@ -477,19 +522,18 @@ await_answer() {
   request='' seconds=$((about + 5))
   option url "$url/hooks/$1?event=$event&about=wait+$about+$name"
   write_headers
-  answer=$(ask </dev/null) || answer=''
+  ask_through </dev/null || answer=''
   case ${answer%%"$line_end"?"$line_end"*} in *[Bb]aton-[Ww]ants:\ again*) ;; *) answer=$first && return 0 ;; esac
   request='' seconds=$usual
   option url "$url/hooks/$1?event=$event&about=again"
   write_headers
-  answer=$(ask_given) || answer=''
+  ask_given || answer=''
   case ${answer#* } in 200*\{*) ;; *) answer=$first ;; esac
 }
 
-ask_given() {
-  ask <<END
-$given
-END
+ask_and_print() { # the same, for a subshell
+  ask_through && code=0 || code=$?
+  printf '%s' "$answer" && return "$code"
 }
 
 # The keys of an answer, and of the input of a tool that starts an agent.
@@ -499,11 +543,6 @@ agent_keys='model|subagent_type|agent_type|agent_name|prompt|description|task_na
 # is_harmless CLIENT: a server that was taken over may refuse, ask, and word an agent call. An input with other keys would
 # be another tool's, and an `allow` would skip the client's own question. The rare answer with these words costs a process.
 is_harmless() {
-  case $body in
-    *updatedInput* | *updated_input* | *modifiedArgs* | *'"tool_input"'* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
-    *) return 0 ;;
-  esac
-  [ -z "$accept" ] || return 0
   # Without escaped quotes, quotes stand in pairs: one text a line, with the colon behind it if it is a key.
   texts=$(printf '%s\n' "$body" | tr '\n\r\t' '   ' | sed -e 's/\\\\//g' -e 's/\\[^u]//g' | grep -oE '"[^"]*" *:?')
   # Baton escapes no printable letter. One that is could spell any of these words unseen.
@@ -565,19 +604,6 @@ explain() { # STATUS: sets why and advice, by curl's exit code or the status of 
     0) why='answered something that is not JSON' ;;
     *) why="cannot be asked (curl exit code $1)" ;;
   esac
-}
-
-print_answer() { # CLIENT: only a 2xx with a JSON object is an answer
-  answer=${answer%"$line_end"*} # without what curl has measured
-  head=${answer%%"$line_end"?"$line_end"*} body=${answer#*"$line_end"?"$line_end"} status=${answer#* }
-  while :; do case $body in *"$line_end") body=${body%"$line_end"} ;; *) break ;; esac; done
-  case $status in 2[0-9][0-9]*) ;; 599\ *) status=${status#* } && fail "${status%%[[:cntrl:]]*}" ;; *) fail "${status%%[[:cntrl:]]*}" ;; esac
-  case $body in \{*\}) ;; *) fail 0 ;; esac
-  for file in "$memory"*; do [ ! -e "$file" ] || rm -f "$file"; done
-  is_harmless "$1" || drop_answer
-  printf '%s\n' "$body"
-  [ -z "$debug" ] || printf '%s\n' "$head" | tr -d '\r' |
-    sed -n -e "s/^[Bb]aton-[Dd]ecision: /baton: $event: /p" -e 's/^[Bb]aton-[Mm]essage: //p' >&2
 }
 
 remember() { # STATUS: notes the failure, and tells the person once a session what it means

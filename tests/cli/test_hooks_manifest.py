@@ -22,7 +22,7 @@ def library(person):
 def measured(person, client="claude-code"):
     """What the installed shim would send."""
     hook = library(person).with_name(SHIM[1])
-    script = '. "$1"; read_settings SessionStart "$4"; measure "$3" "$2" "$1"; printf "%s %s" "$digests" "$manifest"'
+    script = 'whole=1; . "$1"; read_settings SessionStart "$4"; measure "$3" "$2" "$1"; printf "%s %s" "$digests" "$manifest"'
     env = {"PATH": os.environ["PATH"], "HOME": str(person.home)}
     ran = subprocess.run(
         ["sh", "-c", script, "sh", library(person), hook, client, person.home / ".config/baton/config"],

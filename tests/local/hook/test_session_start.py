@@ -27,7 +27,7 @@ def test_its_checksums_are_those_of_the_shim(client, there, tmp_path):
         settings.parent.mkdir(parents=True)
         settings.write_text(FILES[client])
     names = [str(HOOKS / "baton-hook.sh"), str(tmp_path / "missing")]
-    code = '. "$1"; measure "$2" "$3" "$4"; printf %s "$digests"'
+    code = 'whole=1; . "$1"; measure "$2" "$3" "$4"; printf %s "$digests"'
     said = subprocess.run(
         ["sh", "-c", code, "sh", str(HOOKS / "baton-lib.sh"), client, *names],
         env=env,

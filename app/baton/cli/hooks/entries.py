@@ -15,7 +15,7 @@ Transport = Literal["http", "curl"]
 PROTOCOL = "1"
 
 _TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 15, "SessionEnd": 3}
-_USUAL_TIMEOUT = 2
+_USUAL_TIMEOUT = 4
 _BESIDE_S = 10
 EVENTS: dict[str, tuple[str, ...]] = {client: tuple(spec.natives) for client, spec in SPECS.items()}
 """The events that each client gets an entry for, by Baton's names."""
