@@ -1,8 +1,10 @@
 """The relay decides while the server is away, as the server would, and delivers what it decided."""
 
 import signal
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,42 @@ def test_hung_server_and_one_behind_a_proxy_that_lost_it(server: Server, relay: 
         assert relay.hook("UserPromptSubmit", prompt="go on").status == 200
     finally:
         server.process.send_signal(signal.SIGCONT)
+
+
+class _Portal(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>Sign in to this network")
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def test_page_of_another_networks_portal_is_no_answer(server: Server, relay: Relay) -> None:
+    ready(relay)
+    server.stop()
+    with HTTPServer(("127.0.0.1", int(server.url.rpartition(":")[2])), _Portal) as portal:
+        threading.Thread(target=portal.serve_forever, daemon=True).start()
+        assert relay.line("rm -rf ~").word == "deny"
+        portal.shutdown()
+
+
+def test_call_that_cannot_be_read_is_asked_about_or_refused_as_by_the_server(server: Server, relay: Relay) -> None:
+    ready(relay)
+
+    def asked(client: str, on_failure: str) -> tuple[int, str]:
+        body = b'{"session_id":"s","tool_name":"Bash","tool_input":' + b"[" * 100_000
+        more = {"Authorization": f"Bearer {relay.token}", "Baton-On-Failure": on_failure}
+        found = relay.ask("POST", f"/hooks/{client}?event=PreToolUse", body, **more)
+        return found.status, found.word or ("told" if found.told else "")
+
+    rows = [(client, how) for client in ("claude-code", "codex") for how in ("allow", "block")]
+    with_server = [asked(*row) for row in rows]
+    server.stop()
+    assert [asked(*row) for row in rows] == with_server
+    assert with_server == [(200, "ask"), (200, "deny"), (200, "told"), (200, "deny")]
 
 
 def test_rules_of_one_identity_decide_for_no_other(server: Server, relay: Relay) -> None:

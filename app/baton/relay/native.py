@@ -11,12 +11,12 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
 
 from baton.local.config import RELAY_PORT, config_path
 from baton.local.hook import start_environment
 from baton.local.hook.main import NEVER_BLOCKED, Hook, read_config
 from baton.local.hook.request import Answer, Url, failure
+from baton.relay.request import place_of
 from baton.relay.wire import Fields, Incoming, Reply
 
 Forward = Callable[[str, bytes, Fields, float], Reply]
@@ -72,7 +72,7 @@ class NativePort:
 
     def admits(self, peer: _Client, request: Incoming) -> int:  # noqa: ARG002 - as `Desk` has it
         """Refuse what knows no secret, a browser's page, and what is no hook."""
-        client, event = _named(request.target)
+        client, event, _ = place_of(request.target)
         is_admitted = (
             request.method == "POST"
             and request.target.startswith("/hooks/")
@@ -86,7 +86,7 @@ class NativePort:
 
     def answers(self, peer: _Client, request: Incoming) -> Reply:
         """Answer a hook as the shim would print it."""
-        client, event = _named(request.target)
+        client, event, _ = place_of(request.target)
         env = dict(peer.env)
         with contextlib.suppress(OSError):
             env["CLAUDE_PROJECT_DIR"] = str(Path(f"/proc/{peer.pid}/cwd").readlink())
@@ -96,12 +96,6 @@ class NativePort:
         # Where the client's words have no refusal, a failed request is one for a client that blocks on it.
         is_refused = hook.has_failed and not said and hook.on_failure == "block" and event not in NEVER_BLOCKED
         return Reply(503 if is_refused else 200, [("Content-Type", "application/json")], said)
-
-
-def _named(target: str) -> tuple[str, str]:
-    """Return the client and the event of a target."""
-    url = urlsplit(target)
-    return url.path.removeprefix("/hooks/"), parse_qs(url.query).get("event", [""])[0]
 
 
 class _Hook(Hook):

@@ -47,6 +47,8 @@ LOAD_S = 2.0
 """Seconds that a hook waits for the stored rules to be compiled."""
 PROBE_S = 1.0
 """Seconds between two looks for the server during an outage; only hooks lead to one."""
+AFTER_S = 0.05
+"""Seconds that the work after an answer waits: the answer leaves first."""
 _SEEN, _LARGEST_SEEN = 512, 16 << 10
 """Hooks that are kept for the history of an outage, and the longest of them, in bytes."""
 _SESSIONS, _NAMES = 256, 50
@@ -147,7 +149,7 @@ class Outage:
             self._seen.append(hook)
         soon = hook.owner != self._bundles.owner or self._spool(hook.owner).path.exists()
         if time.time() - self._bundles.tried > (PROBE_S if soon else FRESH_S):
-            self._beside(lambda: self._renew(hook))
+            self._beside(lambda: self._renew(hook), AFTER_S)
         session = session_of(hook.body)
         if session not in self._told or hook.event not in _TELLING:
             return content
@@ -167,8 +169,9 @@ class Outage:
             self._probed = time.monotonic()
             self._beside(lambda: self._renew(hook))
 
-    def _beside(self, work: Callable[[], None]) -> None:
+    def _beside(self, work: Callable[[], None], after_s: float = 0) -> None:
         def run() -> None:
+            time.sleep(after_s)
             # What fails here is tried again with a later hook.
             with contextlib.suppress(OSError, ValueError, PolicyProblems):
                 work()

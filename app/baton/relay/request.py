@@ -4,7 +4,7 @@ import os
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import unquote
 
 from baton.relay.wire import Fields
 from baton.shared.record_ids import id_at
@@ -35,10 +35,21 @@ class HookRequest(NamedTuple):
         return [(low, value) for name, value in self.headers if (low := name.lower()) in _IDENTITY]
 
 
+def place_of(target: str) -> tuple[str, str, str]:
+    """Return the client, the event and the question of a hook's target."""
+    path, _, query = target.partition("?")
+    found: dict[str, str] = {}
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        found.setdefault(name, _plain(value))
+    return path.removeprefix("/hooks/"), found.get("event", ""), found.get("about", "")
+
+
+def _plain(value: str) -> str:
+    value = value.replace("+", " ")
+    return unquote(value) if "%" in value else value
+
+
 def hook_of(target: str, body: bytes, headers: Fields) -> HookRequest:
     """Read a hook's request."""
-    url = urlsplit(target)
-    query = parse_qs(url.query)
-    event, about = (query.get(name, [""])[0] for name in ("event", "about"))
-    name = id_at(datetime.now(UTC), os.urandom(10))
-    return HookRequest(url.path.removeprefix("/hooks/"), event, about, body, headers, name)
+    return HookRequest(*place_of(target), body, headers, id_at(datetime.now(UTC), os.urandom(10)))
