@@ -597,6 +597,7 @@ explain() { # STATUS: sets why and advice, by curl's exit code or the status of 
       esac ;;
     18 | 52 | 56) why='broke off its answer' ;;
     35 | 60 | 77) why='has no certificate that is trusted here' advice='Set BATON_CA_FILE in the config file.' ;;
+    changed*) why='does not answer, and another program has changed the rules for that' advice='Start the server, and find the program: baton relay status.' ;;
     12[67]) why='cannot be asked without curl' advice='Install curl.' ;;
     401* | 403*) why='does not accept the token of the hooks' advice='Sign in again: baton auth login, then baton hooks install.' ;;
     426*) why='speaks another version of the hooks' advice='Install those of this version: baton hooks install.' ;;

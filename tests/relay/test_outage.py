@@ -1,5 +1,6 @@
 """The relay decides while the server is away, as the server would, and delivers what it decided."""
 
+import os
 import signal
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from baton.relay.bundle import RecordSpool
 from bench.soak import away as soak
+from tests.hooks.shim import run_shim
 from tests.support.relay import LINES, Relay, ready
 from tests.support.server import Server, free_port, served, until
 
@@ -107,7 +109,9 @@ def test_freeze_holds_during_the_outage(server: Server, relay: Relay) -> None:
 
 
 @pytest.mark.parametrize("kind", ["whole", "changed", "old"])
-def test_restarted_relay_uses_the_stored_rules_if_they_are_whole(server: Server, relay: Relay, kind: str) -> None:
+def test_restarted_relay_uses_the_stored_rules_if_they_are_whole(
+    server: Server, relay: Relay, kind: str, tmp_path: Path
+) -> None:
     ready(relay)
     until(lambda: "BATON_BUNDLE=" in (relay.config).read_text())
     relay.stop()
@@ -124,6 +128,10 @@ def test_restarted_relay_uses_the_stored_rules_if_they_are_whole(server: Server,
     assert (found.status, found.word) == ((599, "") if kind == "changed" else (200, "deny"))
     if kind == "changed":
         until(lambda: relay.state()["rules_changed"])
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+        config.write_text(config.read_text() + f"BATON_RELAY={relay.socket} /bin/true\n")
+        ran = run_shim(["sh"], env, tmp_path, "claude-code", "SessionStart", str(config), body=b'{"session_id":"s"}')
+        assert b"another program has changed the rules" in ran.out
     if kind == "old":
         assert "only guardrails" in relay.hook("SessionStart", source="startup").told
 

@@ -298,7 +298,7 @@ def test_command_shows_and_stops_the_relay(
     monkeypatch.setenv("HOME", settings["HOME"])
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     status()
-    assert "serves 0 requests" in capsys.readouterr().out
+    assert "has served 0 hooks" in capsys.readouterr().out
     stop(as_json=True)
     assert json.loads(capsys.readouterr().out)["running"] is False
     assert not socket_of_relay.exists()

@@ -117,6 +117,11 @@ class Outage:
         path = self._bundles.path(owner or self._bundles.owner, "jsonl")
         return self._spools.setdefault(path, RecordSpool(path))
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether another program has changed the stored rules."""
+        return self._bundles.is_changed
+
     def state(self) -> dict[str, object]:
         """Return what `baton relay status` shows."""
         return {

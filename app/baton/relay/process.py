@@ -53,6 +53,10 @@ def relay_socket(url: str) -> Path:
     return local_folder() / f"relay-{sha256(key.encode()).hexdigest()[:16]}.sock"
 
 
+class ChangedRulesError(OSError):
+    """The server is away, and another program has changed the rules for that."""
+
+
 class Relay:
     """The relay of one config file: forwards hooks, and lets `Outage` decide them while the server is away."""
 
@@ -93,34 +97,38 @@ class Relay:
         """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError without one."""
         self.used, self.requests = time.monotonic(), self.requests + 1
         hook = hook_of(path, body, headers)
-        if (waits := hook.about.startswith("wait")) and not self._seats.acquire(blocking=False):
-            return Reply(200, [], b"{}")
-        is_call = hook.event == "PreToolUse" and not hook.about
         if self._outage is not None and self._outage.is_lost:
             self._outage.probe(hook)
             if (decided := self._outage.decide(hook)) is not None:
                 return decided
-        found, failed = None, None
-        try:
-            more = [(CALL_ID, hook.id)] if is_call else []
-            seconds = min(seconds, CALL_S) if is_call else seconds
-            found = self._upstream.send("POST", path, body, [*headers, *more], seconds)
-        except OSError as error:
-            failed = error
-        finally:
-            if waits:
-                self._seats.release()
+        found = self._asked(hook, path, seconds)
         # Anything else than an object comes from a proxy without its server, or from another network's portal.
-        if found is not None and found.status < 500 and found.body[:1] == b"{":  # noqa: PLR2004
+        if isinstance(found, Reply) and found.status < 500 and found.body[:1] == b"{":  # noqa: PLR2004
             return self._answered(hook, found)
         if not hook.about:
             self.outage.lost()
         if (decided := self.outage.decide(hook)) is not None:
             return decided
-        if failed is not None:
-            raise failed
-        assert found is not None  # noqa: S101 - one of both
+        if self.outage.is_changed:
+            raise ChangedRulesError
+        if isinstance(found, OSError):
+            raise found
         return found
+
+    def _asked(self, hook: HookRequest, path: str, seconds: float) -> Reply | OSError:
+        """Ask the server. Only so many hooks wait for a person: a further one is told not to."""
+        headers, waits = hook.headers, hook.about.startswith("wait")
+        if hook.event == "PreToolUse" and not hook.about:
+            headers, seconds = [*headers, (CALL_ID, hook.id)], min(seconds, CALL_S)
+        if waits and not self._seats.acquire(blocking=False):
+            return Reply(200, [], b"{}")
+        try:
+            return self._upstream.send("POST", path, hook.body, headers, seconds)
+        except OSError as error:
+            return error
+        finally:
+            if waits:
+                self._seats.release()
 
     def _answered(self, hook: HookRequest, found: Reply) -> Reply:
         if self._outage is not None:
@@ -170,7 +178,7 @@ class SocketDesk:
             waits = "about=wait" in request.target
             found = self._relay.forward(request.target, request.body, headers, WAIT_S if waits else UPSTREAM_S)
         except OSError as error:
-            # The reason is curl's exit code: the shim words it as if it had asked the server itself.
+            # The reason is curl's exit code, or `changed`: the shim words it as if it had asked the server itself.
             return Reply(599, [], b"", _curl_code(error))
         return found._replace(fields=[(name, value) for name, value in found.fields if name.lower() not in _HOP])
 
@@ -224,7 +232,9 @@ def _curl_code(error: OSError) -> str:
     """Return curl's exit code for an error."""
     if isinstance(error, TimeoutError):
         return "28"
-    kinds = {"gaierror": "6", "ConnectionRefusedError": "7", "SSLCertVerificationError": "60"}
+    kinds = {
+        "gaierror": "6", "ConnectionRefusedError": "7", "SSLCertVerificationError": "60", "ChangedRulesError": "changed",
+    }  # fmt: skip
     return next((kinds[one.__name__] for one in type(error).__mro__ if one.__name__ in kinds), "56")
 
 

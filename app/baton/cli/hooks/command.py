@@ -34,10 +34,11 @@ _LONGEST = 200
 
 
 class HookToken(NamedTuple):
-    """The token for the config file, "" to keep the present one; a new token's id; why none was made."""
+    """The token for the config file, "" to keep the present one; a new token's id and user; why none was made."""
 
     text: str = ""
     new_id: str = ""
+    user: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -62,7 +63,7 @@ def hook_token(config: LocalConfig) -> HookToken:
     except ApiError as error:
         kept = "Your own token was not written to the config file, since agents read this file. Run `baton hooks install` again then."
         return HookToken(notes=(f"No token was made for the hooks: {error}", kept))
-    return HookToken(made["text"], made["token"]["id"])
+    return HookToken(made["text"], made["token"]["id"], made["token"]["user"])
 
 
 def _role(token: str) -> str:
@@ -159,10 +160,15 @@ def install(
     )
     done = "Installed" if result["changed"] else "Already installed:"
     own = f", with a new token of role `hook`, `{result['token']}`" if result["token"] else ""
+    way = (
+        f" through the relay, {'over http' if result['transport'] == 'http' else 'with the shim'},"
+        if result["relay"]
+        else ""
+    )
     keep = ", `baton auth login` keeps your own token" if own else ""
     lines = [
         f"{done} the hooks of {SPECS[client].title} in {result['path']}.",
-        f"They ask {result['url']} as `{result['user']}`{own}.",
+        f"They ask {result['url']}{way} as `{result['user']}`{own}.",
         f"Next: start a new session of {SPECS[client].title}; `baton doctor` finds problems{keep}.",
         *(f"! {note}" for note in result["notes"]),
     ]
@@ -240,7 +246,7 @@ def install_hooks(
         "changed": new != old,
         "transport": transport,
         "url": config.url,
-        "user": config.user,
+        "user": token.user or config.user,
         "token": token.new_id,
         "proven": summary(SPECS[client]),
         "fail_closed": fail_closed,

@@ -87,7 +87,7 @@ def forget_rules() -> None:
 def status(as_json: AsJson = False) -> None:
     """Show whether the relay runs, and how many hooks it has served."""
     path, state = _ask("GET")
-    _show({"socket": path, "running": bool(state), **state}, "serves", as_json=as_json)
+    _show({"socket": path, "running": bool(state), **state}, "has served", as_json=as_json)
 
 
 @app.command()
@@ -95,6 +95,7 @@ def stop(as_json: AsJson = False) -> None:
     """Stop the relay. A session's start or a prompt starts it again; `baton hooks install` without `--relay` does not."""
     path, state = _ask("GET")
     stop_running()
+    state.pop("server", None)
     _show({"socket": path, "running": False, **state}, "stopped after", as_json=as_json)
 
 
@@ -122,11 +123,11 @@ def _show(result: dict[str, Any], word: str, *, as_json: bool) -> None:
     elif "pid" not in result:
         print("The relay does not run; the next session or prompt starts it.")
     else:
-        print(f"The relay (process {result['pid']}) {word} {result['requests']} requests, at {result['socket']}.")
+        print(f"The relay (process {result['pid']}) {word} {result['requests']} hooks, at {result['socket']}.")
         if result.get("server") == "lost":
-            print(
-                f"! The server does not answer: the relay decides by the rules as of {result['rules_as_of'] or 'never'}."
-            )
+            as_of = result["rules_as_of"]
+            how = f"decides by the rules as of {as_of}" if as_of else "has no rules, so nothing checks the hooks"
+            print(f"! The server does not answer: the relay {how}.")
         if result.get("rules_changed"):
             print(
                 "! Another program has changed the stored rules. They are not used until the server has sent them again."

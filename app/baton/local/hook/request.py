@@ -136,6 +136,9 @@ def failure(error: Exception, seconds: float) -> NoAnswerError:
         return NoAnswerError("broke off its answer")
     if isinstance(error, _socket.gaierror):
         return NoAnswerError("has a name that is not known", "Correct BATON_URL in the config file.")
+    if type(error).__name__ == "ChangedRulesError":
+        why = "does not answer, and another program has changed the rules for that"
+        return NoAnswerError(why, "Start the server, and find the program: baton relay status.")
     if type(error).__name__ == "SSLCertVerificationError":
         return NoAnswerError("has no certificate that is trusted here", "Set BATON_CA_FILE in the config file.")
     return NoAnswerError(f"cannot be asked ({str(error) or type(error).__name__})")
