@@ -159,7 +159,7 @@ def test_of_relays_started_at_once_one_stays(socket_of_relay: Path) -> None:
 def test_lock_without_a_relay_keeps_nobody_out(socket_of_relay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _ask(socket_of_relay, "DELETE", "/relay")
     monkeypatch.setattr(process, "START_S", 0.1)
-    with socket_of_relay.with_suffix(".lock").open("w") as lock:
+    with Path(f"{socket_of_relay}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         found = process._claim(socket_of_relay)
         assert found is not None

@@ -242,7 +242,7 @@ def _claim(path: Path) -> int | None:
     """Return the lock of a socket, None while a relay answers there. One that is stuck is ended."""
     import fcntl  # missing on Windows, where the commands import this module
 
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = time.monotonic() + START_S
     while True:
         with contextlib.suppress(BlockingIOError):
