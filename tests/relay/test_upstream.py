@@ -2,9 +2,12 @@
 
 import contextlib
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +26,7 @@ class _Server:
     def __init__(self) -> None:
         self.says: list[bytes] = []
         self.ends = False
+        self.tls: ssl.SSLContext | None = None
         self.connections = 0
         self.now: socket.socket | None = None
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -37,7 +41,10 @@ class _Server:
                 threading.Thread(target=self._answer, args=(self.now,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
+        with contextlib.ExitStack() as ends, contextlib.suppress(OSError):
+            ends.enter_context(connection)
+            if self.tls is not None:
+                connection = ends.enter_context(self.tls.wrap_socket(connection, server_side=True))
             while connection.recv(65_536):
                 connection.sendall(self.says.pop(0) if self.says else OK)
                 if self.ends:
@@ -129,6 +136,36 @@ def test_connection_of_before_a_sleep_of_the_machine_is_replaced(
     monkeypatch.setattr(time, "time", lambda: now + jump)
     assert _ask(one) == (200, b"{}")
     assert server.connections == 2
+
+
+def _certificate(folder: Path, name: str) -> ssl.SSLContext:
+    made = ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=127.0.0.1"]
+    files = [
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        f"{folder}/{name}.key",
+        "-out",
+        f"{folder}/{name}.crt",
+    ]
+    subprocess.run([*made, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/{name}.crt", f"{folder}/{name}.key")
+    return context
+
+
+def test_server_with_another_certificate_gets_no_request(server: _Server, tmp_path: Path) -> None:
+    own, other = (_certificate(tmp_path, name) for name in ("own", "other"))
+    one = Upstream(server.url.replace("http:", "https:"), str(tmp_path / "own.crt"))
+    server.tls = own
+    assert _ask(one) == (200, b"{}")
+    assert _ask(one) == (200, b"{}")
+    assert server.connections == 1
+    one._kept.pop()[0].connection.close()
+    server.tls, server.says = other, [OK]
+    with pytest.raises(ssl.SSLCertVerificationError):
+        _ask(one)
+    assert server.says == [OK]
 
 
 def test_name_that_is_never_found_costs_no_more_than_the_requests_time(monkeypatch: pytest.MonkeyPatch) -> None:
