@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from baton.relay import wire
-from baton.relay.wire import Incoming, Listener, Reply
+from baton.relay.wire import Incoming, Listener, WireAnswer
 from tests.support.cases import every
 from tests.support.server import until
 
@@ -30,13 +30,13 @@ class _Echo:
         assert peer
         return 403 if request.target == "/refused" else 0
 
-    def answers(self, peer: object, request: Incoming) -> Reply:
+    def answers(self, peer: object, request: Incoming) -> WireAnswer:
         assert peer
         self.seen.append(request)
         until(lambda: not self.holds.is_set())
         if request.target == "/broken":
             raise LookupError
-        return Reply(200, [("Baton-Size", str(len(request.body)))], request.body[:9])
+        return WireAnswer(200, [("Baton-Size", str(len(request.body)))], request.body[:9])
 
 
 class _Place:

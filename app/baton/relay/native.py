@@ -17,9 +17,9 @@ from baton.local.hook import start_environment
 from baton.local.hook.main import NEVER_BLOCKED, Hook, read_config
 from baton.local.hook.request import Answer, Url, failure
 from baton.relay.request import place_of
-from baton.relay.wire import Fields, Incoming, Reply
+from baton.relay.wire import Fields, Incoming, WireAnswer
 
-Forward = Callable[[str, bytes, Fields, float], Reply]
+Forward = Callable[[str, bytes, Fields, float], WireAnswer]
 """Sends a target, a body and headers to the server within some seconds, and returns its answer. Raises OSError."""
 HEADER = "Baton-Relay"
 """The header with the secret."""
@@ -84,7 +84,7 @@ class NativePort:
         )
         return 0 if is_admitted else 403
 
-    def answers(self, peer: _Client, request: Incoming) -> Reply:
+    def answers(self, peer: _Client, request: Incoming) -> WireAnswer:
         """Answer a hook as the shim would print it."""
         client, event, _ = place_of(request.target)
         env = dict(peer.env)
@@ -95,7 +95,7 @@ class NativePort:
         said = b"" if hook.is_disabled else hook.run(request.body)
         # Where the client's words have no refusal, a failed request is one for a client that blocks on it.
         is_refused = hook.has_failed and not said and hook.on_failure == "block" and event not in NEVER_BLOCKED
-        return Reply(503 if is_refused else 200, [("Content-Type", "application/json")], said)
+        return WireAnswer(503 if is_refused else 200, [("Content-Type", "application/json")], said)
 
 
 class _Hook(Hook):

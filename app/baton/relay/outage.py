@@ -20,7 +20,7 @@ from baton.clients.registry import CLIENTS, can_ask, who_posts
 from baton.local.hook.main import session_of
 from baton.relay.bundle import FETCH_S, FRESH_S, Bundles, RecordSpool
 from baton.relay.request import HookRequest
-from baton.relay.wire import LARGEST, Reply, field
+from baton.relay.wire import LARGEST, WireAnswer, field
 from baton.rules.call.call import ToolCall
 from baton.rules.call.modes import Mode, keys_for, resolve, strictest
 from baton.rules.call.verdict import Facts, Verdict
@@ -204,7 +204,7 @@ class Outage:
             with self._bundles.using:
                 spool.drop(lines)
 
-    def decide(self, hook: HookRequest) -> Reply | None:
+    def decide(self, hook: HookRequest) -> WireAnswer | None:
         """Return the answer to a hook in the client's words; None without rules for it, or if it asks about another hook."""
         self._loaded.wait(LOAD_S)
         with self._bundles.using:
@@ -237,15 +237,15 @@ class Outage:
                 self._told.popitem(last=False)
         degraded = ",".join(["server", *more])
         fields = [("Baton-Protocol", PROTOCOL), ("Baton-Degraded", degraded), ("Baton-Decision-Id", hook.id)]
-        return Reply(200, fields, _encode(body))
+        return WireAnswer(200, fields, _encode(body))
 
-    def _unread(self, hook: HookRequest) -> Reply:
+    def _unread(self, hook: HookRequest) -> WireAnswer:
         """Answer a hook that cannot be read, as the server does."""
         client, blocks = CLIENTS[hook.client], field(hook.headers, "baton-on-failure") == "block"
         event = client.read({}, hook.event).native_name
         answer = answer_of_unread(client.name, event, "its payload is too large or malformed", blocks=blocks)
         fields = [("Baton-Protocol", PROTOCOL), ("Baton-Degraded", "server,request")]
-        return Reply(200, fields, _encode(client.render(event, answer)))
+        return WireAnswer(200, fields, _encode(client.render(event, answer)))
 
     def _notice(self) -> str:
         held = "only guardrails and locked rules hold" if self._bundles.is_old else "your rules hold"

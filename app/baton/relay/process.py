@@ -22,7 +22,7 @@ from baton.local.hook.request import NoAnswerError
 from baton.relay.native import NativePort
 from baton.relay.request import CALL_ID, HookRequest, hook_of
 from baton.relay.upstream import Upstream
-from baton.relay.wire import Fields, Incoming, Listener, Reply, Stream
+from baton.relay.wire import Fields, Incoming, Listener, Stream, WireAnswer
 from baton.shared.person_socket import is_ours, listen, local_folder
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Relay:
         """Return what `baton relay status` shows."""
         return {"pid": os.getpid(), "requests": self.requests, **self.outage.state()}
 
-    def forward(self, path: str, body: bytes, headers: Fields, seconds: float = UPSTREAM_S) -> Reply:
+    def forward(self, path: str, body: bytes, headers: Fields, seconds: float = UPSTREAM_S) -> WireAnswer:
         """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError without one."""
         self.used, self.requests = time.monotonic(), self.requests + 1
         hook = hook_of(path, body, headers)
@@ -103,7 +103,7 @@ class Relay:
                 return decided
         found = self._asked(hook, path, seconds)
         # Anything else than an object comes from a proxy without its server, or from another network's portal.
-        if isinstance(found, Reply) and found.status < 500 and found.body[:1] == b"{":  # noqa: PLR2004
+        if isinstance(found, WireAnswer) and found.status < 500 and found.body[:1] == b"{":  # noqa: PLR2004
             return self._answered(hook, found)
         if not hook.about:
             self.outage.lost()
@@ -115,13 +115,13 @@ class Relay:
             raise found
         return found
 
-    def _asked(self, hook: HookRequest, path: str, seconds: float) -> Reply | OSError:
+    def _asked(self, hook: HookRequest, path: str, seconds: float) -> WireAnswer | OSError:
         """Ask the server. Only so many hooks wait for a person: a further one is told not to."""
         headers, waits = hook.headers, hook.about.startswith("wait")
         if hook.event == "PreToolUse" and not hook.about:
             headers, seconds = [*headers, (CALL_ID, hook.id)], min(seconds, CALL_S)
         if waits and not self._seats.acquire(blocking=False):
-            return Reply(200, [], b"{}")
+            return WireAnswer(200, [], b"{}")
         try:
             return self._upstream.send("POST", path, hook.body, headers, seconds)
         except OSError as error:
@@ -130,7 +130,7 @@ class Relay:
             if waits:
                 self._seats.release()
 
-    def _answered(self, hook: HookRequest, found: Reply) -> Reply:
+    def _answered(self, hook: HookRequest, found: WireAnswer) -> WireAnswer:
         if self._outage is not None:
             return found._replace(body=self._outage.answered(hook, found.body))
         self._early.append((hook, found.body))
@@ -161,7 +161,7 @@ class SocketDesk:
             else 400
         )
 
-    def answers(self, peer: object, request: Incoming) -> Reply:  # noqa: ARG002
+    def answers(self, peer: object, request: Incoming) -> WireAnswer:  # noqa: ARG002
         """Forward a hook, show the state, or stop."""
         if request.method != "POST":
             import json
@@ -169,17 +169,17 @@ class SocketDesk:
             if request.method == "DELETE":
                 self._house.leave()
                 threading.Thread(target=self._house.end, daemon=True).start()
-                return Reply(200, [], b"{}")
+                return WireAnswer(200, [], b"{}")
             is_asked = request.target == "/relay"
             state = self._relay.state() | {"port": self._house.port} if is_asked else {}
-            return Reply(200, [], json.dumps(state).encode())
+            return WireAnswer(200, [], json.dumps(state).encode())
         headers = [(name, value) for name, value in request.fields if name.lower() not in _HOP]
         try:
             waits = "about=wait" in request.target
             found = self._relay.forward(request.target, request.body, headers, WAIT_S if waits else UPSTREAM_S)
         except OSError as error:
             # The reason is curl's exit code, or `changed`: the shim words it as if it had asked the server itself.
-            return Reply(599, [], b"", _curl_code(error))
+            return WireAnswer(599, [], b"", _curl_code(error))
         return found._replace(fields=[(name, value) for name, value in found.fields if name.lower() not in _HOP])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from baton.local.hook.request import NoAnswerError, Url, lines_of, reach, trusted
-from baton.relay.wire import Fields, Reply, Stream, WireError, field
+from baton.relay.wire import Fields, Stream, WireAnswer, WireError, field
 
 if TYPE_CHECKING:
     import ssl
@@ -19,7 +19,7 @@ KEPT_S = 45.0
 """Seconds after which an unused connection is left: a router may have forgotten it, and a slept machine's peer has."""
 _WITHOUT_BODY = frozenset({204, 304})
 
-Send = Callable[[str, str, bytes, Fields, float], Reply]
+Send = Callable[[str, str, bytes, Fields, float], WireAnswer]
 """Sends method, target, body and headers within some seconds. Raises OSError without an answer."""
 
 
@@ -31,7 +31,7 @@ class Upstream:
         self._kept: deque[tuple[Stream, float]] = deque()
         self._context: ssl.SSLContext | None = None
 
-    def send(self, method: str, target: str, body: bytes, fields: Fields, seconds: float) -> Reply:
+    def send(self, method: str, target: str, body: bytes, fields: Fields, seconds: float) -> WireAnswer:
         """Send a request and return the answer. Raise OSError without one."""
         until = time.monotonic() + seconds
         line, own = lines_of(self._url, method, target)
@@ -103,7 +103,7 @@ def _has_input(stream: Stream) -> bool:
     return bool(looks.poll(0))
 
 
-def _answer(stream: Stream, until: float) -> tuple[Reply, bool]:
+def _answer(stream: Stream, until: float) -> tuple[WireAnswer, bool]:
     """Read an answer. Return whether the connection can be used again, too."""
     status = 100
     while status < 200:  # noqa: PLR2004 - those before are no answers
@@ -115,4 +115,4 @@ def _answer(stream: Stream, until: float) -> tuple[Reply, bool]:
     is_sized = bool(field(fields, "content-length") or field(fields, "transfer-encoding")) or status in _WITHOUT_BODY
     body = b"" if status in _WITHOUT_BODY else stream.body(fields, until, to_the_end=not is_sized)
     is_kept = is_sized and version == "HTTP/1.1" and field(fields, "connection").lower() != "close"
-    return Reply(status, fields, body), is_kept
+    return WireAnswer(status, fields, body), is_kept

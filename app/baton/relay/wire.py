@@ -40,7 +40,7 @@ class Incoming(NamedTuple):
         return field(self.fields, name)
 
 
-class Reply(NamedTuple):
+class WireAnswer(NamedTuple):
     """A status, its headers, the content, and a reason in place of the usual one."""
 
     status: int
@@ -58,7 +58,7 @@ class Desk(Protocol):
     def admits(self, peer: Any, request: Incoming) -> int:
         """Return 0, or the status that refuses a request. Its body has not arrived yet."""
 
-    def answers(self, peer: Any, request: Incoming) -> Reply:
+    def answers(self, peer: Any, request: Incoming) -> WireAnswer:
         """Answer a request."""
 
 
