@@ -68,7 +68,8 @@ def socket_of_relay() -> Iterator[Path]:
     yield path
     relay.terminate()
     relay.wait()
-    path.unlink(missing_ok=True)
+    for left in (path, Path(f"{path}.lock")):
+        left.unlink(missing_ok=True)
     server.shutdown()
     server.server_close()
 

@@ -94,4 +94,4 @@ class Relay:
 
 def ready(relay: Relay) -> None:
     assert relay.hook("SessionStart", source="startup").status == 200
-    until(lambda: relay.hook("UserPromptSubmit", prompt="hello") and relay.has_rules())
+    until(relay.has_rules)

@@ -174,6 +174,11 @@ class Outage:
             self._probed = time.monotonic()
             self._beside(lambda: self._renew(hook))
 
+    def fetch(self, hook: HookRequest) -> None:
+        """Fetch the rules with a hook's identity, once nothing else is done beside. Without success a later hook leads to it."""
+        with self._working, contextlib.suppress(OSError, ValueError, PolicyProblems):
+            self._renew(hook)
+
     def _beside(self, work: Callable[[], None], after_s: float = 0) -> None:
         def run() -> None:
             time.sleep(after_s)

@@ -68,6 +68,7 @@ class Relay:
         self._outage: Outage | None = None
         self._early: deque[tuple[HookRequest, bytes]] = deque(maxlen=_EARLY)
         self._begun = threading.Event()
+        self._first: HookRequest | None = None
 
     @property
     def outage(self) -> "Outage":
@@ -81,13 +82,16 @@ class Relay:
                 outage.begin()
                 self._outage = outage
             while self._early:
-                self._outage.answered(*self._early.popleft())
+                self._first, content = self._early.popleft()
+                self._outage.answered(self._first, content)
             return self._outage
 
     def prepare(self) -> None:
-        """Import the engine, but not before the first answer: the two would share a processor."""
+        """Import the engine and fetch the rules, but not before the first answer: the two would share a processor."""
         self._begun.wait(START_S)
-        _ = self.outage
+        outage, first = self.outage, self._first
+        if first is not None:
+            outage.fetch(first)
 
     def state(self) -> dict[str, object]:
         """Return what `baton relay status` shows."""
