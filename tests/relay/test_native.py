@@ -155,12 +155,12 @@ def test_another_user_is_refused(setting: Setting) -> None:
             os.setuid(65_534)
             connection = http.client.HTTPConnection("127.0.0.1", setting.port)
             connection.request("POST", "/hooks/claude-code?event=PreToolUse", b"{}", {"Baton-Relay": SECRET})
-            said = connection.getresponse().read()
+            said = str(connection.getresponse().status).encode()
         finally:
             os.write(other, said)
             os._exit(0)
     os.waitpid(pid, 0)
-    assert os.read(ends, 9) == b"nothing"
+    assert os.read(ends, 9) == b"403"
     assert setting.server.seen == []
 
 

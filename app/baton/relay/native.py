@@ -35,6 +35,14 @@ class _Client(NamedTuple):
     config: str
 
 
+class _Peer:
+    """The other end of a connection: its port, and its client once it is known."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.client: _Client | None = None
+
+
 class NativePort:
     """The port. `place` is the config file's value: port, blank, secret. Raise OSError if another listens there."""
 
@@ -57,12 +65,16 @@ class NativePort:
         self.clients -= {pid for pid in self.clients if not Path(f"/proc/{pid}").exists()}
         return bool(self.clients)
 
-    def meets(self, connection: socket.socket, address: Any) -> _Client | None:
-        """Find the process of a connection. Refuse another user's."""
-        user, inode = _row(address[1], self.number)
+    def meets(self, connection: socket.socket, address: Any) -> _Peer:
+        """Meet a connection; who it is costs more than a stranger may cause."""
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return _Peer(address[1])
+
+    def _client(self, port: int) -> _Client | None:
+        """Return the process behind a connection's port, None for another user's."""
+        user, inode = _row(port, self.number)
         if user != os.geteuid():
             return None
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         env: dict[str, str] = {}
         if pid := _owner(inode, self.clients):
             self.clients.add(pid)
@@ -70,8 +82,8 @@ class NativePort:
         own = str(config_path(env))  # a copied home may have the same port
         return _Client(pid, env, own if read_config(own).get(RELAY_PORT) == self.place else self.config)
 
-    def admits(self, peer: _Client, request: Incoming) -> int:  # noqa: ARG002 - as `Desk` has it
-        """Refuse what knows no secret, a browser's page, and what is no hook."""
+    def admits(self, peer: _Peer, request: Incoming) -> int:
+        """Refuse what knows no secret, a browser's page, what is no hook, and another user."""
         client, event, _ = place_of(request.target)
         is_admitted = (
             request.method == "POST"
@@ -82,15 +94,18 @@ class NativePort:
             and request.field("host") == self._host
             and not any(name.lower() == "origin" for name, _ in request.fields)
         )
-        return 0 if is_admitted else 403
+        if is_admitted and peer.client is None:
+            peer.client = self._client(peer.port)
+        return 0 if is_admitted and peer.client is not None else 403
 
-    def answers(self, peer: _Client, request: Incoming) -> WireAnswer:
+    def answers(self, peer: _Peer, request: Incoming) -> WireAnswer:
         """Answer a hook as the shim would print it."""
+        assert peer.client is not None  # noqa: S101 - it was admitted
         client, event, _ = place_of(request.target)
-        env = dict(peer.env)
+        env = dict(peer.client.env)
         with contextlib.suppress(OSError):
-            env["CLAUDE_PROJECT_DIR"] = str(Path(f"/proc/{peer.pid}/cwd").readlink())
-        hook = _Hook(client, event, request.field("baton-on-failure"), peer.config, is_known=True, env=env)
+            env["CLAUDE_PROJECT_DIR"] = str(Path(f"/proc/{peer.client.pid}/cwd").readlink())
+        hook = _Hook(client, event, request.field("baton-on-failure"), peer.client.config, is_known=True, env=env)
         hook.port, hook.waits = self, any(name.lower() == WAITS.lower() for name, _ in request.fields)
         said = b"" if hook.is_disabled else hook.run(request.body)
         # Where the client's words have no refusal, a failed request is one for a client that blocks on it.
