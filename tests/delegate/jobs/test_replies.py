@@ -3,7 +3,7 @@
 import pytest
 
 from baton.delegate.core.job import JobArguments
-from baton.delegate.jobs.comments import DiffComment, worded
+from baton.delegate.jobs.replies import DiffComment, worded
 from baton.delegate.runners.progress import RunnerEvent
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound
 from tests.support.cases import every
