@@ -8,71 +8,19 @@ rules. Unknown names stay as written, as unknown programs. Every character is re
 import base64
 import re
 import shlex
+import tomllib
+from importlib.resources import files
 from itertools import pairwise
 
 from baton.lib.code.model import Code, Run
 
-# The names of PowerShell and cmd (cmdlets, aliases, options, variables) and their shell equivalents.
-
-NAMES = {
-    **dict.fromkeys(("remove-item", "ri", "rm", "rmdir", "rd", "del", "erase", "clear-recyclebin"), "rm"),
-    **dict.fromkeys(("set-content", "add-content", "out-file", "tee-object", "ac", "export-csv", "epcsv"), "tee"),
-    **dict.fromkeys(("new-item", "ni", "export-clixml", "start-transcript", "clear-content", "clc", "clear-item"), "touch"),
-    **dict.fromkeys(("mkdir", "md"), "mkdir"),
-    **dict.fromkeys(("copy-item", "cp", "cpi", "copy", "xcopy"), "cp"),
-    **dict.fromkeys(("move-item", "mv", "mi", "move", "rename-item", "rni", "ren", "rename"), "mv"),
-    **dict.fromkeys(("get-content", "gc", "type", "cat", "more"), "cat"),
-    **dict.fromkeys(("select-string", "sls", "findstr"), "grep"),
-    **dict.fromkeys(("get-childitem", "gci", "dir", "ls", "tree", "resolve-path", "test-path"), "ls"),
-    **dict.fromkeys(("set-location", "sl", "cd", "chdir", "push-location", "pushd"), "cd"),
-    **dict.fromkeys(("get-location", "gl", "pwd"), "pwd"),
-    **dict.fromkeys(("write-output", "write-host", "echo", "write", "write-error", "write-verbose"), "echo"),
-    **dict.fromkeys(("invoke-webrequest", "iwr", "invoke-restmethod", "irm", "start-bitstransfer", "curl", "wget"), "curl"),
-    **dict.fromkeys(("stop-process", "spps", "kill", "taskkill", "stop-service", "spsv"), "kill"),
-    **dict.fromkeys(("stop-computer", "restart-computer"), "shutdown"),
-    **dict.fromkeys(("format-volume", "clear-disk", "initialize-disk", "remove-partition", "format", "diskpart"), "mkfs"),
-    **dict.fromkeys(("remove-itemproperty", "rp"), "reg delete"),
-    **dict.fromkeys(("get-process", "gps", "ps", "tasklist"), "ps"),
-    **dict.fromkeys(("get-date", "get-help", "get-command", "gcm", "get-member", "gm", "get-item", "gi", "where.exe"), "true"),
-    **dict.fromkeys(("where-object", "where", "?", "select-object", "select", "sort-object", "measure-object"), "true"),
-    **dict.fromkeys(("format-table", "ft", "format-list", "fl", "out-null", "out-string", "out-host", "out-default"), "true"),
-    **dict.fromkeys(("convertfrom-json", "convertto-json", "group-object", "split-path", "foreach-object", "%"), "true"),
-    **dict.fromkeys(("start-sleep", "sleep", "rem", "set", "setlocal", "endlocal", "cls", "pause", "ver", "foreach"), "true"),
-}  # fmt: skip
-FOLDERS = {
-    "userprofile": "$HOME", "personal": "$HOME/Documents", "mydocuments": "$HOME/Documents", "desktop": "$HOME/Desktop",
-    "desktopdirectory": "$HOME/Desktop", "mypictures": "$HOME/Pictures", "mymusic": "$HOME/Music", "myvideos": "$HOME/Videos",
-    "applicationdata": "$HOME/AppData", "localapplicationdata": "$HOME/AppData", "system": "/c/Windows", "windows": "/c/Windows",
-    "programfiles": "/c/Program Files",
-}  # fmt: skip
-"""Results of `[Environment]::GetFolderPath`."""
-SWITCHES_LAST = frozenset({"robocopy", "icacls", "cacls", "takeown", "attrib"})
-"""Programs that accept switches before the paths."""
-VALUE_OPTIONS = frozenset(
-    {"-value", "-filter", "-include", "-exclude", "-encoding", "-itemtype", "-type", "-erroraction", "-ea", "-method"}
-    | {
-        "-headers", "-body", "-contenttype", "-pattern", "-delimiter", "-inputobject", "-depth", "-property",
-        "-credential",
-    }
-)  # fmt: skip
-REDIRECTS = ("2>&1", "*>&1", "2>$null", "*>$null", ">$null")
-KEYWORDS = frozenset(
-    {"if", "else", "elseif", "for", "foreach", "while", "do", "until", "try", "catch", "finally", "function", "filter"}
-    | {
-        "param", "return", "switch", "begin", "process", "end", "throw", "trap", "break", "continue", "exit", "@echo",
-        "call",
-    }
-)  # fmt: skip
-TEMPORARY = "/tmp"  # noqa: S108 - what a path is compared with
-VARIABLES = {
-    "env:userprofile": "$HOME", "env:home": "$HOME", "home": "$HOME", "env:homepath": "$HOME", "userprofile": "$HOME",
-    "homepath": "$HOME", "env:systemdrive": "", "systemdrive": "", "env:homedrive": "", "homedrive": "",
-    "env:systemroot": "/c/Windows", "env:windir": "/c/Windows", "systemroot": "/c/Windows", "windir": "/c/Windows",
-    "env:programfiles": "/c/Program Files", "env:temp": TEMPORARY, "env:tmp": TEMPORARY, "temp": TEMPORARY, "tmp": TEMPORARY,
-    "pwd": ".", "env:appdata": "$HOME/AppData", "appdata": "$HOME/AppData", "true": "true", "false": "false", "null": "/dev/null",
-}  # fmt: skip
-
-
+_TABLES = tomllib.loads(files("baton.lib.code.languages").joinpath("windows.toml").read_text("utf-8"))
+NAMES = {name: program for program, names in _TABLES["names"].items() for name in names.split()}
+FOLDERS, VARIABLES = _TABLES["folders"], _TABLES["variables"]
+SWITCHES_LAST, VALUE_OPTIONS, KEYWORDS = (
+    frozenset(_TABLES[name].split()) for name in ("switches_last", "value_options", "keywords")
+)
+REDIRECTS = tuple(_TABLES["redirects"])
 _MOST_NESTED = 20
 _LONGEST = 65_536
 _DEEPEST = 60
@@ -107,16 +55,7 @@ _DOTNET = re.compile(r"\[(?:System\.)?IO\.(?:File|Directory)\]::(Write|Append|Cr
                      r"\(\s*['\"]?([^'\",)]*)", re.IGNORECASE)  # fmt: skip
 _SHELLS = frozenset({"powershell", "pwsh"})
 _READS_INPUT = "bash"  # placeholder for a PowerShell with its script on standard input
-_HOST_OPTIONS = [
-    ["-ExecutionPolicy"],
-    ["-ep"],
-    ["-ex"],
-    ["-Version"],
-    ["-WindowStyle"],
-    ["-w"],
-    ["-WorkingDirectory"],
-    ["-wd"],
-]
+_HOST_OPTIONS = [[option] for option in _TABLES["host_options"].split()]
 _QUOTED = re.compile(r'(["\\`])')
 
 
