@@ -56,10 +56,10 @@ def test_a_plain_line_means_what_the_parser_reads(monkeypatch, lines, least):
     ],
 )  # fmt: skip
 def test_the_parser_is_not_asked_for_a_plain_line(monkeypatch, line):
-    asked = []
+    asked, tables = [], shipped().tables
     monkeypatch.setattr(reading._Reading, "root", lambda self, src: asked.append(src))
     assert blocks.plain_pipelines(line) is not None
-    assert read(shipped().tables, line).unparsed == ""
+    assert read(tables, line).unparsed == ""
     assert asked == []
 
 
