@@ -25,16 +25,9 @@ class ModeBody(BaseModel):
     """A mode to set at a scope."""
 
     model_config = request_body(
-        {
-            "scope": "project",
-            "id": "github.com/acme/shop",
-            "enabled": True,
-            "level": "strict",
-            "reason": "release week",
-            "expires_at": "2100-01-05T09:30:00Z",
-        },
-        longest=1_024,
-    )
+        {"scope": "project", "id": "github.com/acme/shop", "enabled": True, "level": "strict",
+        "reason": "release week", "expires_at": "2100-01-05T09:30:00Z"}, longest=1_024
+    )  # fmt: skip
 
     scope: Scope
     id: str = Field("", description="The team, project, user or session; organisation has none.")

@@ -234,14 +234,9 @@ class RetentionBody(BaseModel):
     """Retention of rows, in days, and the reason; audit entries are kept for at least a year."""
 
     model_config = request_body(
-        {
-            "decisions_days": 90,
-            "reports_days": 365,
-            "jobs_days": 30,
-            "audit_days": 730,
-            "reason": "agreed with the works council",
-        }
-    )
+        {"decisions_days": 90, "reports_days": 365, "jobs_days": 30, "audit_days": 730,
+        "reason": "agreed with the works council"}
+    )  # fmt: skip
 
     decisions_days: int = Field(ge=1, le=LONGEST_DAYS)
     reports_days: int = Field(ge=1, le=LONGEST_DAYS)

@@ -24,15 +24,9 @@ class TokenBody(BaseModel):
     """A token to create."""
 
     model_config = request_body(
-        {
-            "user": "ada",
-            "role": "developer",
-            "team": "shop",
-            "expires_at": "2100-01-05T09:30:00Z",
-            "reason": "a new laptop",
-        },
-        longest=200,
-    )
+        {"user": "ada", "role": "developer", "team": "shop", "expires_at": "2100-01-05T09:30:00Z",
+        "reason": "a new laptop"}, longest=200
+    )  # fmt: skip
 
     user: str = Field(min_length=1, description="Its user, added to the directory if unknown.")
     role: Role = "developer"

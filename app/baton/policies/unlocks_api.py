@@ -22,13 +22,9 @@ class UnlockBody(BaseModel):
     """A rule or pattern to unlock, without `team` and `user` for everybody."""
 
     model_config = request_body(
-        {
-            "rule": "guardrails/force-push",
-            "team": "payments",
-            "reason": "the history of the archive is rewritten",
-            "until": "2030-01-02T18:00:00Z",
-        }
-    )
+        {"rule": "guardrails/force-push", "team": "payments", "reason": "the history of the archive is rewritten",
+        "until": "2030-01-02T18:00:00Z"}
+    )  # fmt: skip
 
     rule: str = Field(min_length=1, max_length=200, description="A rule's id, or a glob: `guardrails/force-*`.")
     team: str = Field("", max_length=500)

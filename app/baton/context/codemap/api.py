@@ -57,17 +57,9 @@ class OutlinesBody(BaseModel):
     """Outlines of new or changed files."""
 
     model_config = request_body(
-        {
-            "outlines": [
-                {
-                    "path": "src/cart.py",
-                    "language": "python",
-                    "symbols": [{"name": "Cart", "kind": "class", "line": 3}],
-                    "mentions": ["Tax"],
-                }
-            ]
-        }
-    )
+        {"outlines": [{"path": "src/cart.py", "language": "python", "symbols": [{"name": "Cart", "kind": "class",
+        "line": 3}], "mentions": ["Tax"]}]}
+    )  # fmt: skip
 
     outlines: list[OutlineBody] = Field(min_length=1, max_length=code_map.MOST_AT_ONCE)
 

@@ -32,17 +32,10 @@ class ComplianceResultBody(BaseModel):
     """The result of an evaluation requested by the topic `compliance-evaluate`."""
 
     model_config = request_body(
-        {
-            "correlation_id": "019b8d5e-3f00-7000-8000-000000000001",
-            "violations": [
-                {
-                    "pattern_id": "019b8d5e-3f00-7000-8000-000000000002",
-                    "violated": True,
-                    "message": "`get` has no timeout",
-                }
-            ],
-        }
-    )
+        {"correlation_id": "019b8d5e-3f00-7000-8000-000000000001",
+        "violations": [{"pattern_id": "019b8d5e-3f00-7000-8000-000000000002", "violated": True,
+        "message": "`get` has no timeout"}]}
+    )  # fmt: skip
 
     correlation_id: str = Field(min_length=1, max_length=100)
     """The request's id."""

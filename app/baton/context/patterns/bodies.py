@@ -45,14 +45,10 @@ class NewPatternBody(BaseModel):
     """A proposal."""
 
     model_config = request_body(
-        {
-            "signature": "Give every HTTP call a timeout",
-            "text": "Calls of `requests` without `timeout` hang for ever when the other side does.",
-            "language": "python",
-            "confidence": 0.9,
-            "check": {"when": "requests\\.(get|post)\\(", "wanted": "timeout="},
-        }
-    )
+        {"signature": "Give every HTTP call a timeout",
+        "text": "Calls of `requests` without `timeout` hang for ever when the other side does.", "language": "python",
+        "confidence": 0.9, "check": {"when": "requests\\.(get|post)\\(", "wanted": "timeout="}}
+    )  # fmt: skip
 
     signature: str = Field(min_length=1, max_length=LONGEST_SIGNATURE)
     """The advice in one line."""

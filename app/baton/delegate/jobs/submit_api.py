@@ -31,14 +31,9 @@ class DelegateBody(JobArgumentsBody):
     """The task. Default session: its own. Default workspace: the runner's first one."""
 
     model_config = request_body(
-        {
-            "user_prompt": "Find every caller of `parse` and list the files",
-            "provider": "claude_code",
-            "description": "callers of parse",
-            "session_id": "5b1f0c9e",
-            "timeout_s": 300,
-        }
-    )
+        {"user_prompt": "Find every caller of `parse` and list the files", "provider": "claude_code",
+        "description": "callers of parse", "session_id": "5b1f0c9e", "timeout_s": 300}
+    )  # fmt: skip
 
     user_prompt: str = Field(
         min_length=1, max_length=LONGEST_PROMPT, description="The exact instruction to pass to the delegated agent."

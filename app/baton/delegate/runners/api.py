@@ -53,16 +53,9 @@ class PollBody(BaseModel):
     """A runner's report. `boot_id` changes at each start; `slots` are free."""
 
     model_config = request_body(
-        {
-            "boot_id": "019b8d5e-3f00-7000-8000-000000000002",
-            "name": "ada's laptop",
-            "version": "0.2.0",
-            "slots": 2,
-            "wait_s": 0,
-            "providers": ["claude_code"],
-            "workspaces": ["shop"],
-        }
-    )
+        {"boot_id": "019b8d5e-3f00-7000-8000-000000000002", "name": "ada's laptop", "version": "0.2.0", "slots": 2,
+        "wait_s": 0, "providers": ["claude_code"], "workspaces": ["shop"]}
+    )  # fmt: skip
 
     boot_id: str = Field(min_length=1, max_length=200)
     name: Name = ""
@@ -119,23 +112,10 @@ class EventsBody(BaseModel):
     """Events, and with the last ones the end of the attempt."""
 
     model_config = request_body(
-        {
-            "attempt": 1,
-            "token": "8d3f0c5e",
-            "events": [
-                {
-                    "seq": 1,
-                    "type": "session.update",
-                    "body": {
-                        "update": {
-                            "sessionUpdate": "agent_message_chunk",
-                            "content": {"type": "text", "text": "3 files call `parse`"},
-                        }
-                    },
-                }
-            ],
-        }
-    )
+        {"attempt": 1, "token": "8d3f0c5e", "events": [{"seq": 1, "type": "session.update",
+        "body": {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text",
+        "text": "3 files call `parse`"}}}}]}
+    )  # fmt: skip
 
     attempt: int = Field(ge=0, le=2**31 - 1)
     token: Name
@@ -163,17 +143,9 @@ class JobPermissionBody(BaseModel):
     """A permission request of an agent, with the token of the lease."""
 
     model_config = request_body(
-        {
-            "attempt": 1,
-            "token": "8d3f0c5e",
-            "request": {
-                "tool_name": "Bash",
-                "tool_input": {"command": "rm -r build"},
-                "title": "rm -r build",
-                "kind": "execute",
-            },
-        }
-    )
+        {"attempt": 1, "token": "8d3f0c5e", "request": {"tool_name": "Bash", "tool_input": {"command": "rm -r build"},
+        "title": "rm -r build", "kind": "execute"}}
+    )  # fmt: skip
 
     attempt: int = Field(ge=0, le=2**31 - 1)
     token: Name

@@ -39,12 +39,9 @@ class ReplayBody(BaseModel):
     """The calls, and the policies to compare: files for a layer, its stored version, or a once active revision."""
 
     model_config = request_body(
-        {
-            "since": "2026-01-05T09:30:00Z",
-            "tier": "organisation",
-            "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"},
-        }
-    )
+        {"since": "2026-01-05T09:30:00Z", "tier": "organisation",
+        "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"}}
+    )  # fmt: skip
 
     since: Moment | None = Field(None, description="From when; seven days ago without it.")
     until: Moment | None = Field(None, description="Until when; now without it.")

@@ -37,20 +37,11 @@ class RosterBody(BaseModel):
     """A roster: its agents, or the texts of agents' files by path as they are."""
 
     model_config = request_body(
-        {
-            "description": "the agents of the shop",
-            "agents": [
-                {
-                    "name": "test-fixer",
-                    "description": "Finds out why a test fails, and repairs it",
-                    "triggers": ["failing test", "/flaky/"],
-                    "capabilities": ["debugging"],
-                    "examples": ["The login test fails since yesterday"],
-                }
-            ],
-            "reason": "first version",
-        }
-    )
+        {"description": "the agents of the shop", "agents": [{"name": "test-fixer",
+        "description": "Finds out why a test fails, and repairs it", "triggers": ["failing test", "/flaky/"],
+        "capabilities": ["debugging"], "examples": ["The login test fails since yesterday"]}],
+        "reason": "first version"}
+    )  # fmt: skip
 
     description: str = Field("", max_length=4_000)
     agents: list[AgentBody] = Field(default=[], max_length=MOST_AGENTS)
