@@ -63,6 +63,17 @@ tests: {match: [deploy prod], not_match: [make]}
 """
 
 
+def test_a_freeze_is_an_alarm_with_its_author_and_reason(world, page):
+    server, _ = world
+    sign_in(server, page)
+    with server.client() as http:
+        http.put("/freezes", json={"scope": "session", "id": "iced", "reason": "incident 7"}).raise_for_status()
+    page.goto("/ui/")
+    page.get_by_role("region", name="Alarms").get_by_text("Frozen: session iced by").wait_for()
+    with server.client() as http:
+        http.delete("/freezes", params={"scope": "session", "id": "iced"}).raise_for_status()
+
+
 def test_a_request_that_nobody_may_answer_is_an_alarm(fresh):
     server, page = fresh
     with server.client() as http:

@@ -29,7 +29,7 @@ export function Exceptions() {
           empty="No exception exists. A refused call explains how to request one."
           columns={[
             { name: "Rule", cell: (one) => <span className="mono">{one.rule}</span> },
-            { name: "Call", cell: (one) => <Link to="/decisions" search={{ session_id: one.session_id }}>{one.scope === "once" || !one.shape ? one.shown : one.shape}</Link> },
+            { name: "Call", cell: (one) => <Link to="/decisions" search={{ session_id: one.session_id }}>{one.state === "granted" && one.scope !== "once" ? one.shape : one.shown}</Link> },
             { name: "State", cell: (one) => (one.scope ? `${one.state}: ${one.scope}` : one.state) },
             { name: "User", cell: (one) => one.user },
             { name: "Why", cell: (one) => one.reason },

@@ -30,7 +30,7 @@ export function GrantForm({ close, asked, decisionId }: { close: () => void; ask
   return (
     <FormDialog title="Grant an exception" submit="Grant" run={run} changes={["exceptions"]} close={close}>
       {asked && (
-        <pre className="mono wrap" aria-label="The stopped call">
+        <pre className="command" aria-label="The stopped call">
           {asked.shown}
         </pre>
       )}

@@ -34,8 +34,8 @@ const todayQuery = (day: string) =>
 export const alarmsQuery = queryOptions({
   queryKey: ["status", "alarms"],
   queryFn: async () => {
-    const { unchecked, unreached } = await body(api.GET("/status"));
-    return { unchecked, unreached };
+    const { unchecked, unreached, freezes } = await body(api.GET("/status"));
+    return { unchecked, unreached, freezes };
   },
   refetchInterval: MINUTE_MS / 2,
 });
