@@ -168,6 +168,12 @@ def test_server_with_another_certificate_gets_no_request(server: _Server, tmp_pa
     assert server.says == [OK]
 
 
+def test_proxy_that_cannot_be_used_is_an_error_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(WireError, match="proxy"):
+        _ask(Upstream("https://baton.example", ""))
+
+
 def test_name_that_is_never_found_costs_no_more_than_the_requests_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = threading.Event()
     monkeypatch.setattr(upstream, "reach", lambda *_: ends.wait(60))

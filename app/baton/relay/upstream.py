@@ -34,7 +34,10 @@ class Upstream:
     def send(self, method: str, target: str, body: bytes, fields: Fields, seconds: float) -> WireAnswer:
         """Send a request and return the answer. Raise OSError without one."""
         until = time.monotonic() + seconds
-        line, own = lines_of(self._url, method, target)
+        try:
+            line, own = lines_of(self._url, method, target)
+        except NoAnswerError as error:
+            raise WireError(str(error)) from None
         named = {name.lower() for name, _ in fields}
         fields = [*((name, value) for name, value in own if name.lower() not in named), *fields]
         while True:
