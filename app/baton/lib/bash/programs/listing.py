@@ -111,10 +111,9 @@ class Listing:
                 continue
             if program.unnamed:
                 self.programs[index] = msgspec.structs.replace(program, unnamed=False, wraps=True, categories=())
-            elif index == listed[0] and "unknown" in program.categories:
-                self.programs[index] = msgspec.structs.replace(
-                    program, wraps=program.wraps or not program.name, categories=categories
-                )
+            elif index == listed[0]:
+                found = categories if "unknown" in program.categories else program.categories
+                self.programs[index] = msgspec.structs.replace(program, wraps=True, categories=found)
 
     def forget(self, first: int) -> None:
         """Remove the programs from this index on."""

@@ -34,6 +34,7 @@ _REFS = re.compile(
     r"(?:.*/)?git/refs?/heads/(?P<ref>[^?#]+)|(?:.*/)?repository/branches/(?P<branch>[^?#/]+)", re.DOTALL
 )
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\(.*\)|\$\w+|\$.|`[^`]*`", re.DOTALL)
+_FILLED = re.compile(r"[^$`]*(?:\$(?:\w+|\{\w+\})[^$`]*)*\Z")  # a word whose expansions are variables alone
 _NO_PLUS = re.compile(r"\$(?:\w|\{[^}+]*\}|\(git (?:branch|describe|rev-parse|symbolic-ref)\b[^+;&|`$]*\))")
 """An expansion pushed by scripts every day (`git push origin "$TAG"`), without a visible `+`."""
 _WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
@@ -58,6 +59,9 @@ def compile_overwrites(patterns: list[str], *, named: bool) -> Callable[[Program
     holds = any_of(patterns)
 
     def overwrites(program: Program) -> bool:
+        # A command whose variables are known is listed below with their values; `${x:-y}` may have another one.
+        if not named and program.wraps and all(map(_FILLED.match, program.operands)):
+            return False
         return any(
             ("\0" not in branch) is named and _meet(branch.replace("\0", ""), patterns, holds)
             for branch in overwritten(program)
