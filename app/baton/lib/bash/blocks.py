@@ -280,7 +280,7 @@ _OTHERWISE_READ = misreadings.KEYWORDS | {
 def plain_pipelines(text: str) -> list[Pipeline] | None:
     """Return the pipelines of a plain line, with its words in their elements; None for any other line."""
     if _BARE_LINE.match(text):
-        words = [Word(word) for word in text.split(" ")]
+        words = [Word(word) for word in text.split()]
         return _joined([("", words)]) if _is_program(words[0]) else None
     return None if len(text) > _LONGEST or _SYNTAX.search(text) else _chain(text)
 

@@ -116,7 +116,7 @@ def _piece(node: Node, kind: str, src: bytes, word: Word) -> None:
     elif kind in SUBSTITUTIONS or kind in _EXPANSIONS:
         _expansion(node, kind, raw, src, word)
     elif kind == "$":
-        word.parts.append(("$", LITERAL))
+        _dollar(raw, word)
     elif kind in {"concatenation", "translated_string", "number", "brace_expression", "command_name"}:
         _joined(node, src, word)
     else:
@@ -158,13 +158,21 @@ def _quoted(nodes: list[Node], src: bytes, start: int, end: int, word: Word, une
         if node:
             kind = node.type
             at = node.end_byte
-            # A dollar without an expansion is literal: `"5$"`.
             if kind == "$":
-                word.parts.append(("$", LITERAL | QUOTED))
+                _dollar(src[node.start_byte : node.end_byte], word, QUOTED)
                 continue
             if kind not in SUBSTITUTIONS and kind not in _EXPANSIONS:
                 raise UnreadableError(f"`{kind}` within quotes")
             _expansion(node, kind, src[node.start_byte : node.end_byte], src, word, QUOTED)
+
+
+def _dollar(raw: bytes, word: Word, quoted: int = 0) -> None:
+    """Add a dollar without a name: literal (`"5$"`), or the shell's number at the end of a word (`x.$$`)."""
+    if raw == b"$$":
+        word.dynamic = True
+        word.parts.append(("$$", EXPANSION | quoted))
+    else:
+        word.parts.append(("$", LITERAL | quoted))
 
 
 def _literal(text: str, unescape: re.Pattern[str], word: Word) -> None:
