@@ -112,9 +112,12 @@ class Texts:
             return [
                 word for one in found if one is not None for word in (*one, *([Word("\n")] if len(found) > 1 else []))
             ]
-        # `$(which rm)` is the program named by it.
-        if name in {"command", "which", "type"} and use.operands:
+        # `$(which rm)` is the program named by it, and so is `$(pyenv which rm)`.
+        which = use.subcommand == "which" and use.categories == ("read-only",)
+        if use.operands and (which or name in {"command", "which", "type"}):
             return [use.words[at] for at in use.operands]
+        if (name, use.subcommand) == ("uv", "python find"):
+            return [Word("python")]
         if name in outputs.SILENT:
             return []
         files = [use.words[at] for at in use.operands if use.words[at].text != "-"]
