@@ -97,8 +97,9 @@ STAR = "\3"
 """The `*` of a pattern that selects what is read: `*.json` could be a name of `.env.*`, and does not mean these."""
 _OPEN = re.compile(rf"{_WILD.pattern}|{STAR}")
 _UNSURE = re.compile(rf"{_OPEN.pattern}|{_ONE}")
-_EVERYTHING = re.compile(r"\.?\*+|\.\?+\*+|\.?\[[^\]]*\]\*|\?\*+|\.\.?\?\*")
+EVERYTHING = re.compile(r"\.?\*+|\.\?+\*+|\.?\[[^\]]*\]\*|\?\*+|\.\.?\?\*")
 """A last name matching everything in a folder: `*`, `.*`, `.[!.]*`, `[a-z]*`, `?*`."""
+_NO_LETTER = re.compile(rf"(?:{STAR}|\?|\[[^\]]*\])*")
 _OPENS = re.compile(r"\$\(|`|\$\{[^}/]*(?:/|\Z)")
 _TOKEN = re.compile(r"\*+|[@!+?*]\(.*\)|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 _LONGEST_NAME = 1_000
@@ -232,7 +233,7 @@ class _Anchored:
         first = names[0] if names else _ANY
         near_ones = chain.from_iterable(self._by_first.values()) if _WILD.search(first) else self._near(names, first)
         done: set[str] = set()
-        takes_all = bool(names) and names[-1].strip(STAR) == ""
+        takes_all = bool(names) and _NO_LETTER.fullmatch(names[-1]) is not None
         # Few paths have a name that a floating glob begins with.
         is_near = any(map(_UNSURE.search, near)) or any(map(self._begins_floating, near))
         floating = self._floating if is_near else ()
@@ -330,7 +331,7 @@ def _far(names: Names, reach: str) -> Names:
         return (*names, _ONE) if names[-1:] != (_ANY,) else names
     if reach == "tree":
         # Removing everything in a folder effectively removes the folder.
-        while names and _EVERYTHING.fullmatch(names[-1]):
+        while names and EVERYTHING.fullmatch(names[-1]):
             names = names[:-1]
     return (*names, _ANY)
 

@@ -26,7 +26,7 @@ from baton.rules.call.call import (
     is_mcp_tool,
 )
 from baton.rules.call.commands import REMARKS, has_unread_command
-from baton.rules.call.places.path_groups import STAR, AlikeNames
+from baton.rules.call.places.path_groups import EVERYTHING, STAR, AlikeNames
 from baton.rules.call.places.places import (
     BUILT_IN,
     GROUNDS,
@@ -211,6 +211,8 @@ _EXPANDS = frozenset({"destructive", "vcs-read", "vcs-write"})
 _SEARCHES_HERE = {"ls": 0, "find": 0, "gfind": 0, "tree": 0, "du": 0, "fd": 1, "fdfind": 1, "rg": 1}
 """Programs that search the current folder, if they have no more operands than a pattern."""
 _EXPANDERS = frozenset({"7z", "7za", "7zr", "7zz", "compgen", "curl", "duckdb", "rsync", "scp", "sftp"})
+_NAME_ONLY = re.compile(r"\w[\w-]*")
+"""A word without a sign of a path: `skills add -a claude-code` names no folder."""
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _LITERAL = str.maketrans("*?[{", "\2\2\2\2")  # makes a quoted pattern an ordinary name: `grep '.*'` names no file
 _NOWHERE = frozenset[Place]()
@@ -549,7 +551,11 @@ class Context:
         first, *names = _EXPANSION.sub("\0", path).split("/")
         begins = _EXPANSION.match(path)
         first = begins[0] if begins and first == "\0" and "/" not in begins[0] else first.replace("\0", "_")
-        names = ["*" if name == "\0" else name.replace("\0", "_") for name in names]
+        # A last `**` is any file, as `*` is.
+        names = [
+            "*" if name == "\0" or (name == "**" and at == len(names)) else name.replace("\0", "_")
+            for at, name in enumerate(names, 1)
+        ]
         meant = "/".join(name if name == "**" else name.replace("*", STAR) for name in (first, *names))
         found = self.places(meant, content.base) | self._possible_groups(path, content.base)
         if content.depth != "file":
@@ -589,8 +595,10 @@ class Context:
                 word = word.translate(_LITERAL)
             key, _, value = word.partition("=")
             if not word.startswith("-") and not _FILTER.fullmatch(before):
-                found |= self.places(word, program.folder)
-                if reach != "file":
+                # `ls -d .*` names no entry in particular.
+                unnamed = _READ_TOO if EVERYTHING.fullmatch(word.rstrip("/").rpartition("/")[2]) else _NOWHERE
+                found |= self.places(word, program.folder) - unnamed
+                if reach != "file" and not (reach == "into" and program.folder == "" and _NAME_ONLY.fullmatch(word)):
                     found |= self.places(word, program.folder, reach) - GROUNDS - _READ_TOO
             if value and not _FILTER.fullmatch(key):
                 found |= self.places(value, program.folder)
