@@ -58,10 +58,10 @@ _APPROVALS = sa.Table(
     sa.Column("id", sa.String(), nullable=False, primary_key=True),
     *(
         sa.Column(name, sa.String(), nullable=False)
-        for name in (
-            "organisation user team project session_id client tool act"
-            " shown rule reason approvers state answer_reason decided_by"
-        ).split()
+        for name in [
+            "organisation", "user", "team", "project", "session_id", "client", "tool", "act", "shown", "rule", "reason",
+            "approvers", "state", "answer_reason", "decided_by",
+        ]  # fmt: skip
     ),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
