@@ -52,17 +52,15 @@ _FREEZES = sa.Table(
     sa.Column("set_at", sa.DateTime(timezone=True), nullable=False),
 )
 
+_TEXTS = (
+    "organisation", "user", "team", "project", "session_id", "client", "tool", "act", "shown", "rule", "reason", "approvers",
+    "state", "answer_reason", "decided_by",
+)  # fmt: skip
 _APPROVALS = sa.Table(
     "approvals",
     _FREEZES.metadata,
     sa.Column("id", sa.String(), nullable=False, primary_key=True),
-    *(
-        sa.Column(name, sa.String(), nullable=False)
-        for name in [
-            "organisation", "user", "team", "project", "session_id", "client", "tool", "act", "shown", "rule", "reason",
-            "approvers", "state", "answer_reason", "decided_by",
-        ]  # fmt: skip
-    ),
+    *(sa.Column(name, sa.String(), nullable=False) for name in _TEXTS),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
     *(sa.Column(name, sa.String(), nullable=False) for name in ("job", "job_title", "workspace", "decision_id")),

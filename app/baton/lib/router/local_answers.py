@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from baton.lib.router.text import WORDS
+
 # The signals before the classification: context a prompt needs but a text-only model lacks.
 #
 # A local model sees only the prompt: no pictures, files, tools, repository or earlier conversation. A prompt needing
@@ -144,50 +146,9 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`\uff07", "'
 _START = 60  # characters in which a word says what the prompt is about, and counts twice
 _DOUBT = 2  # points that speak for something else in any prompt: one weak word alone is not enough
 _CHANGES = 2  # points at which a wish for a change makes a prompt the agent's
-_CHANGE = (
-    r"(?:write|add|create|make|change|update|remove|delete|replace) (?:(?:an?|the|this|that|new|some) ){0,3}"
-    r"(?:\w+[ -]){0,2}(?:feature|endpoint|function|method|class|module|page|component|migration|table|column"
-    r"|button|flag|option|setting|api|service|script|command)"
-)
-
-_WORDS: dict[Intent, tuple[tuple[str, int], ...]] = {
-    "document": (
-        (r"doc ?strings?", 3),
-        (r"(?:write|add|create|generate|draft|improve|update) (?:\w+ ){0,4}(?:docs|documentation|readme|changelog)", 3),
-        (r"document(?:s|ing)?", 2),
-        (r"documentation|docs|readme|changelog", 1),
-        (r"(?:write|add|generate) (?:\w+ ){0,3}comments", 3),
-    ),
-    "test": (
-        (r"(?:write|add|create|generate|draft) (?:\w+ ){0,5}(?:unit |integration |regression )?tests?(?: cases?)?", 3),
-        (r"(?:unit|integration|regression) tests?|test cases?|test boilerplate", 2),
-        (r"pytest|unittest|jest|vitest|tests?", 1),
-    ),
-    "research": (
-        (r"explain", 3),
-        (r"what (?:is|are|does|do)|how (?:do|does|is|are)|why (?:is|are|does|do)", 2),
-        (r"summari[sz]e|describe|compare|research|investigate|review", 2),
-        (r"differences? between|pros and cons|trade-?offs?|best practices?", 2),
-        (r"understand|overview", 1),
-    ),
-    "implement": (
-        (r"implement(?:s|ing)?|build|develop", 2),
-        (_CHANGE, 2),
-        (r"install|upgrade|configure|set up|integrate", 2),
-    ),
-    "debug": (
-        (r"fix(?:es|ed|ing)?|debug|repair|solve", 2),
-        (r"crash(?:es|ed|ing)?|broken|traceback|stack ?trace|fails?|failing|regression in", 2),
-    ),
-    "refactor": ((r"refactor(?:ing)?|rename|restructure|clean ?up|simplify|optimi[sz]e|migrate|rewrite|move", 2),),
-    "run": (
-        (r"(?:run|execute|start|launch|deploy|commit|push|merge|release)(?! time)", 2),
-        (r"open a (?:pull request|pr)", 2),
-    ),
-}  # fmt: skip
 _PATTERNS: dict[Intent, tuple[tuple[re.Pattern[str], int], ...]] = {
     intent: tuple((re.compile(rf"\b(?:{words})\b"), points) for words, points in table)
-    for intent, table in _WORDS.items()
+    for intent, table in WORDS["intents"].items()
 }
 
 
