@@ -76,6 +76,8 @@ _HOOK_OPTION = re.compile(
 _TOOLS: tuple[tuple[Category, ...], ...] = (("test-or-build",), ("unknown",))
 _CARRIED = frozenset(["rm", "git", "dd", "shred", "sh", "bash", "zsh", "find", "chmod", "chown", "mv", "curl", "wget"])
 """Programs looked for behind a tool of the table, such as a watcher or a starter of machines."""
+_ALSO_WORDS = frozenset(["screen", "script"])
+"""Programs whose names are common words of other programs, unless an option follows: `nx-cli script build`."""
 _QUESTIONS = frozenset(["--version", "--help", "-V", "-v", "-h", "version", "help"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
@@ -237,6 +239,7 @@ class Walk:
             folder=place.folder.base,
             meant=self.meaning > 0,
             unnamed=not use.name
+            and not listing.guessing
             and (len(argv) > 1 or (place.input is not None and input_of(place.input) == "pipe"))
             and not wraps
             and not place.defines
@@ -339,6 +342,8 @@ class Walk:
                     scripts += 1
                     self.guess_script(script, place)
                 if known or name in tried or word.dynamic or not self.may_matter(name):
+                    continue
+                if name in _ALSO_WORDS and not any(option.text[:1] == "-" for option in argv[at + 1 : at + 2]):
                     continue
                 tried.add(name)
                 words += len(argv) - at
