@@ -193,7 +193,7 @@ class Content(msgspec.Struct, frozen=True):
 
 _NAME_PROGRAMS = (
     "echo printf ls gls eza exa lsd dir vdir tree test [ [[ stat du df touch mkdir rmdir rm unlink shred trash "
-    "srm chmod gchmod chown gchown chgrp chattr setfacl getfacl lsattr realpath readlink basename dirname namei "
+    "srm eval chmod gchmod chown gchown chgrp chattr setfacl getfacl lsattr realpath readlink basename dirname namei "
     "cd pushd which whereis type command hash export unset declare local readonly alias read mapfile readarray "
     "truncate mktemp find gfind fd fdfind file locate plocate mdfind bfs ssh autossh mosh ssh-add ssh-keygen ssh-copy-id"
     " true false : exit return kill pkill killall pgrep watch inotifywait entr lsof fuser Test-Path Get-ChildItem"
@@ -239,7 +239,7 @@ _NO_FILE = re.compile(
     r"|pretty|template|jq|name|(?:[\w-]+-)?(?:key|cert|ca|cacert|key-?file|password-file|identity-file)|kubeconfig|identity|arg|argjson|type|branch"
     r"|author|assignee|output)"
 )  # options whose value is a text, a pattern or a name, or a file that is used and not shown
-_IDENTITIES = frozenset({("scp", "-i"), ("sftp", "-i"), ("pscp", "-i")})
+_REMOTE_COPIES = frozenset({"scp", "pscp", "sftp"})
 _KEEPS_FILTER = re.compile(r"-[Ix]|-path|--?(?:no-)?(?:exclude|ignore|filter|skip)[\w-]*")
 _SELECTS = re.compile(r"-g|--?(?:i?name|i?path|i?wholename|regex|iregex|i?glob|include[\w-]*)")
 _SEARCHERS = frozenset(
@@ -321,12 +321,8 @@ def _read_by(program: Program, written: set[str]) -> Iterator[Content]:  # noqa:
                 yield Content(value, folder)
     for option, value in values:
         text = value.partition("@")[2] if "network" in program.categories and "@" in value else value
-        skipped = (
-            _NO_FILE.fullmatch(option)
-            or (program.name, option) in _IDENTITIES
-            or _KEEPS_FILTER.fullmatch(option)
-            or _SELECTS.fullmatch(option)
-        )
+        used = _NO_FILE.fullmatch(option) or (option == "-i" and program.name in _REMOTE_COPIES)
+        skipped = used or _KEEPS_FILTER.fullmatch(option) or _SELECTS.fullmatch(option)
         is_file = text is not value or not (skipped or program.name in _NAMES_ONLY or value in written)
         if not _BUILDS.isdisjoint(program.categories) and option not in _GIVES_FILE:
             continue
@@ -413,7 +409,12 @@ def _found_by(program: Program) -> Iterator[Content]:
         names, without = _searched_names(argv)
         for start in starts or ["."]:
             if names:
-                yield from (_selecting(start, name.rpartition("/")[2], folder) for name in names)
+                # `-path '*/src/*'` names a folder; every file in it is meant.
+                last = [name.rpartition("/")[2] for name in names]
+                yield from (
+                    _selecting(start, one if one.strip("*.") else name, folder)
+                    for one, name in zip(last, names, strict=True)
+                )
             else:
                 yield Content(start, folder, "below", without)
     elif program.name in ("fd", "fdfind"):
