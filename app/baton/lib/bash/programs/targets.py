@@ -248,6 +248,7 @@ _SEARCHERS = frozenset(
 _PATH_START = ("/", "~", "./", "../", "@", "$", "\\")
 _BUILDS = frozenset({"test-or-build", "package-install"})
 _GIVES_FILE = frozenset({"--env-file", "--file", "-f"})
+_STARTS_IMAGE = frozenset({"run", "create", "exec", "container"})
 _ONLY_FILES = frozenset(_FILE_PROGRAMS.split())
 _HELD = re.compile(r"\$\(|`|\{\}")
 
@@ -320,6 +321,9 @@ def _read_by(program: Program, written: set[str]) -> Iterator[Content]:  # noqa:
             if equals and value and value not in written:
                 yield Content(value, folder)
     for option, value in values:
+        # The project's own program loads it. An image may be anybody's.
+        if option == "--env-file" and program.subcommand.partition(" ")[0] not in _STARTS_IMAGE:
+            continue
         text = value.partition("@")[2] if "network" in program.categories and "@" in value else value
         used = _NO_FILE.fullmatch(option) or (option == "-i" and program.name in _REMOTE_COPIES)
         skipped = used or _KEEPS_FILTER.fullmatch(option) or _SELECTS.fullmatch(option)
