@@ -248,7 +248,7 @@ _SEARCHERS = frozenset(
 _PATH_START = ("/", "~", "./", "../", "@", "$", "\\")
 _BUILDS = frozenset({"test-or-build", "package-install"})
 _GIVES_FILE = frozenset({"--env-file", "--file", "-f"})
-_STARTS_IMAGE = frozenset({"run", "create", "exec", "container"})
+_ENGINES, _STARTS_IMAGE = frozenset({"docker", "podman", "nerdctl"}), frozenset({"run", "create", "exec", "container"})
 _ONLY_FILES = frozenset(_FILE_PROGRAMS.split())
 _HELD = re.compile(r"\$\(|`|\{\}")
 
@@ -322,7 +322,8 @@ def _read_by(program: Program, written: set[str]) -> Iterator[Content]:  # noqa:
                 yield Content(value, folder)
     for option, value in values:
         # The project's own program loads it. An image may be anybody's.
-        if option == "--env-file" and program.subcommand.partition(" ")[0] not in _STARTS_IMAGE:
+        is_image = program.name in _ENGINES and program.subcommand.partition(" ")[0] in _STARTS_IMAGE
+        if option == "--env-file" and not is_image:
             continue
         text = value.partition("@")[2] if "network" in program.categories and "@" in value else value
         used = _NO_FILE.fullmatch(option) or (option == "-i" and program.name in _REMOTE_COPIES)
