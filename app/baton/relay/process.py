@@ -303,6 +303,14 @@ def _is_stopped(pid: int) -> bool:
         return False
 
 
+def _is_ended_within(seconds: float) -> bool:
+    """Wait for SIGTERM. Return whether it has come; elsewhere than on Linux it ends the process at once."""
+    if sys.platform == "linux":
+        return signal.sigtimedwait({signal.SIGTERM}, seconds) is not None
+    time.sleep(seconds)
+    return False
+
+
 def main() -> None:
     """Serve until stopped or idle."""
     found = settings.load()
@@ -320,18 +328,17 @@ def main() -> None:
     with contextlib.suppress(OSError):
         os.setsid()  # it outlives the client
     os.umask(0o177)
+    if sys.platform == "linux":  # before any thread: a handler would wait for the main one to wake
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     house = House(path, lock)
     port = house.open(relay, found.url, config)
     # The shim waits until the output is closed: a native hook that finds no port lets its call run.
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     threading.Thread(target=relay.prepare, daemon=True).start()
-    try:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        # It wakes only when it may have been idle for long enough.
-        while (left := relay.used + IDLE_S - time.monotonic()) > 0 or (port and port.is_used()):
-            time.sleep(left if left > 0 else IDLE_S)
-    except KeyboardInterrupt:
-        pass
+    # It wakes only when it may have been idle for long enough.
+    while (left := relay.used + IDLE_S - time.monotonic()) > 0 or (port and port.is_used()):
+        if _is_ended_within(left if left > 0 else IDLE_S):
+            break
     house.leave()
     house.end()
 
