@@ -239,7 +239,7 @@ class Walk:
             folder=place.folder.base,
             meant=self.meaning > 0,
             unnamed=not use.name
-            and not listing.guessing
+            and (not listing.guessing or argv[0].dynamic)
             and (len(argv) > 1 or (place.input is not None and input_of(place.input) == "pipe"))
             and not wraps
             and not place.defines
