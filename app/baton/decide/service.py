@@ -56,6 +56,9 @@ class Installation:
         self._is_worker = is_worker
         self._known: dict[tuple[str, ...], str] = {}
         self._own = ""
+        self._ports: frozenset[int] = frozenset()
+        self._is_settled = False
+        """Whether all ports are bound: finding them takes longer the more connections there are."""
         self.refresh()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -65,6 +68,7 @@ class Installation:
             await pause(stop, wait)
             await asyncio.to_thread(self.refresh)
             wait = min(wait * 2, REFRESH_S)
+            self._is_settled = wait == REFRESH_S and self._ports != frozenset()
 
     def refresh(self) -> None:
         """Look at the server's processes again."""
@@ -89,7 +93,10 @@ class Installation:
         own = psutil.Process()
         found = {own.pid}
         with contextlib.suppress(psutil.Error):  # one of them has just ended
-            found |= {one.laddr.port for one in own.net_connections("tcp") if one.status == psutil.CONN_LISTEN}
+            if not self._is_settled:
+                listening = (one for one in own.net_connections("tcp") if one.status == psutil.CONN_LISTEN)
+                self._ports = frozenset(one.laddr.port for one in listening)
+            found |= self._ports
             top = psutil.Process(os.getppid()) if self._is_worker else own
             found |= {top.pid, *(child.pid for child in top.children(recursive=True))}
         return sorted(found)
