@@ -25,6 +25,7 @@ _DEVICE = re.compile(r"(?i)(?:\A|/)(?:dev|proc)(?:/|\Z)")
 _IN_DEVICES = re.compile(r"(?i)/[./]*(?:dev|proc)(?:/|\Z)")  # devices and processes, with significant names
 _WILD = re.compile(r"[*?\[]|[@!+]\(")
 _SHORTEST = 3  # minimum length of a replaced name: `..` and the letters of drives are shorter
+_NONE = frozenset[str]()
 _NAMED_IN_CODE = frozenset(
     [
         "applications", "bin", "boot", "cygdrive", "data", "dev", "etc", "fd", "folders", "home", "lib", "lib32",
@@ -33,7 +34,7 @@ _NAMED_IN_CODE = frozenset(
     ]
 )  # fmt: skip
 """Names used in `rules.call.places` and `protected`, in lower case."""
-ALIKE = "\x01\x01\x01"  # replacement of a name. No readable line contains it, and only wildcards match it.
+ALIKE = "__0__"  # replacement of a name, an ordinary one itself: a path of such names is in normal form
 
 
 class AlikeNames:
@@ -44,37 +45,39 @@ class AlikeNames:
         wild = {name for name in names if name.strip("*") and _WILD.search(name)}
         self._names = frozenset(names - wild) | _NAMED_IN_CODE
         literals = [max(literal_parts(name), key=len) for name in sorted(wild)]
-        # Two stars within a name match across folders, and `?` alone matches any one-letter name.
-        self._usable = all(literals) and not any("**" in name for name in wild)
+        self._base = lru_cache(256)(self._alike_base)
         self._literal = re.compile("|".join(map(re.escape, literals)) or r"(?!)")
+        # Two stars within a name match across folders, and `?` alone matches any one-letter name.
+        self._usable = all(literals) and not any("**" in name for name in wild) and not self._counts(ALIKE, _NONE)
 
-    def alike(self, path: str, base: str | None, own: frozenset[str] | None) -> str:
-        """Return an equivalent path, as written, with the same places from the same folder; often itself.
+    def _counts(self, low: str, own: frozenset[str]) -> bool:
+        return len(low) < _SHORTEST or low in self._names or low in own or self._literal.search(low) is not None
+
+    def alike(self, path: str, base: str | None, own: frozenset[str] | None) -> tuple[str, str | None]:
+        """Return an equivalent path and base, as written, with the same places; often themselves.
 
         Args:
             path: The path as written.
             base: Its base folder, as in `shell.model.Write`.
             own: `places.own_names` of the call.
         """
-        if own is None or not self._usable or not _PLAIN.fullmatch(path) or (base and not _is_plain_folder(base)):
-            return path
-        found = self._literal.search
+        if own is None or not self._usable or not _PLAIN.fullmatch(path) or ALIKE in own:
+            return path, base
+        if base and (base := self._base(named := base, own)) is None:
+            return path, named
         if "/" not in path and path[1:2] != ":":  # most arguments are one name, neither of Windows nor in a folder
-            low = path.casefold()
-            return path if len(low) < _SHORTEST or low in self._names or low in own or found(low) else ALIKE
-        if not is_plain(path):
-            return path
-        return "/".join(
-            [
-                name if len(low) < _SHORTEST or low in self._names or low in own or found(low) else ALIKE
-                for name, low in zip(path.split("/"), path.casefold().split("/"), strict=True)
-            ]
-        )
+            return (path if self._counts(path.casefold(), own) else ALIKE), base
+        return (self._folder(path, own) if is_plain(path) else path), base
 
+    def _alike_base(self, base: str, own: frozenset[str]) -> str | None:
+        """Return an equivalent base; None if no path from it has one."""
+        if not is_plain(base):
+            return None
+        return self._folder(base, own) if _PLAIN.fullmatch(base) else base
 
-@lru_cache(256)
-def _is_plain_folder(path: str) -> bool:
-    return is_plain(path)
+    def _folder(self, path: str, own: frozenset[str]) -> str:
+        names, low = path.split("/"), path.casefold().split("/")
+        return "/".join([name if self._counts(one, own) else ALIKE for name, one in zip(names, low, strict=True)])
 
 
 def is_plain(path: str) -> bool:

@@ -105,7 +105,7 @@ class KindsOfPath:
         self._names, self._own = names, own
         self._everywhere = everywhere
         self._spent = 0
-        self._alike: dict[tuple[str, str | None], str] = {}
+        self._alike: dict[tuple[str, str | None], tuple[str, str | None]] = {}
         self._kinds: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
 
     def places_of(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
@@ -114,12 +114,12 @@ class KindsOfPath:
         alike = self._alike.get((target, base))
         if alike is None:
             alike = self._alike[target, base] = self._names.alike(target, base, self._own)
-        kind = alike, base, reach
+        kind = *alike, reach
         found = self._kinds.get(kind)
         if found is None:
             if self._spent >= MOST:
                 return self._everywhere
-            self._spent += _WILD_COST if _WILD.search(alike) else 1
+            self._spent += _WILD_COST if _WILD.search(alike[0]) else 1
             found = self._kinds[kind] = self._find(*kind)
         return found
 
