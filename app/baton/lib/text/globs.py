@@ -124,7 +124,8 @@ def _build(patterns: tuple[str, ...], star: str) -> Match:
         return literals.__contains__
     if star != ".*":
         test = _regex("|".join(translate(g, star) for g in globs))
-        return lambda text: text in literals or test(text)
+        hint = re.compile("|".join(map(re.escape, sorted(_needles(globs))))).search
+        return lambda text: text in literals or (hint(text) is not None and test(text))
     if any(not g.strip("*") for g in globs):
         return lambda _text: True
     return _by_searches(literals, globs)
@@ -163,7 +164,8 @@ def _needles(globs: list[str]) -> tuple[str, ...]:
     """Return texts, one of them in every match of the globs: most strings lack them, and RE2 costs more than the search."""
     parts = [set(literal_parts(glob)) for glob in globs]
     common = max(set.intersection(*parts), key=len, default="") if parts else ""
-    return (common,) if common else tuple({max(one, key=len) for one in parts})
+    needles = {common} if common else {max(one, key=len) for one in parts}
+    return tuple([one for one in needles if not any(other in one for other in needles - {one})])
 
 
 def _regex(expression: str) -> Match:

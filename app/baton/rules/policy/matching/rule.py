@@ -22,7 +22,7 @@ from baton.rules.call.mcp_writers import only_looks
 from baton.rules.call.places.places import Locator
 from baton.rules.call.verdict import Level, RuleHit, Verdict, VerdictEffect
 from baton.rules.policy.matching.call_checks import COLLECTED_MARK, LOOKUP_MARK, Check, Lookups
-from baton.rules.policy.matching.conditions import CompiledCondition, LineFact, LineSummary, ProgramKind
+from baton.rules.policy.matching.conditions import CompiledCondition, LineFact, LineSummary, ProgramKind, RequiredTexts
 from baton.rules.policy.matching.context import Context
 from baton.rules.policy.matching.when import When
 from baton.rules.policy.matching.wording import fill, task
@@ -208,10 +208,13 @@ def candidate(rule: Rule, tool: str) -> RuleCandidate | None:
 
 # Index rules by the content of shell lines, so a new line does not check every rule.
 
-_CACHED_PROGRAMS = 4_096
-_LONGEST_NAME = 256
+_CACHED_KINDS = 4_096
+_LONGEST_NAMES = 256
 _NONE = frozenset[int]()
+_NO_FACTS = frozenset[LineFact]()
 _KindOfLine = Literal["no line", "any line", "unread"] | LineFact
+_Asking = tuple[int, CompiledCondition, bool, tuple[RequiredTexts, ...]]
+"""A condition: the place of its rule, itself, whether it is an exception, and the texts that it needs."""
 
 
 class Candidates:
@@ -231,8 +234,9 @@ class Candidates:
             found = [one for one in candidate.unless if one.line is not None and one.line.kinds]
             self._numbered += [(at, one, False) for one in candidate.given] + [(at, one, True) for one in found]
             self._other_exceptions.append(tuple([one for one in candidate.unless if one not in found]))
-        self._by_key: dict[_KindOfLine, set[int]] = {}
+        self._by_key: dict[str, set[int]] = {}
         self._kinds = _Kinds()
+        self._known: dict[tuple[object, ...], tuple[_Asking, ...]] = {}
         for number, (_, condition, _) in enumerate(self._numbered):
             if condition.line is not None:
                 for kind in condition.line.kinds:
@@ -248,21 +252,13 @@ class Candidates:
             guesses: Whether the line has guesses.
             unread: Whether the input may exceed the read limits.
         """
-        by_key = self._by_key
-        numbers: set[int] = set(by_key.get("no line" if shell is None else "any line", _NONE))
-        if unread:
-            numbers |= by_key.get("unread", _NONE)
         line = None if shell is None else LineSummary(shell)
-        if line is not None:
-            for fact in line.facts:
-                numbers |= by_key.get(fact, _NONE)
-            numbers.update(*map(self._kinds.of, line.programs))
         found: dict[int, tuple[list[CompiledCondition], list[CompiledCondition]]] = {}
-        numbered = self._numbered
-        for number in sorted(numbers):
-            at, condition, is_exception = numbered[number]
-            demand = condition.line
-            if demand is None or (line is not None and demand.is_met(line)):
+        for at, condition, is_exception, texts in self._asking(line, unread=unread):
+            for one in texts if line is not None else ():
+                if not one.are_in(line):
+                    break
+            else:
                 found.setdefault(at, ([], []))[is_exception].append(condition)
         for at, (given, unless) in found.items():
             if given:
@@ -273,13 +269,35 @@ class Candidates:
                 ]
                 yield RuleCandidate(self.rules[at].rule, tuple(given), tuple(unless), guesses)
 
+    def _asking(self, line: LineSummary | None, *, unread: bool) -> tuple[_Asking, ...]:
+        """Return the conditions for lines with these programs and facts, but for their texts."""
+        programs, facts = ((), _NO_FACTS) if line is None else (line.programs, line.facts)
+        key = (line is None, unread, facts, *[(program.name, program.categories) for program in programs])
+        found = self._known.get(key)
+        if found is None:
+            keys = ("no line" if line is None else "any line", *facts, *(("unread",) if unread else ()))
+            numbers = set[int]().union(*[self._by_key.get(one, _NONE) for one in keys], *map(self._kinds.of, programs))
+            asking = [(*self._numbered[number], self._numbered[number][1].line) for number in sorted(numbers)]
+            found = tuple(
+                [
+                    (at, condition, is_exception, () if demand is None else demand.texts)
+                    for at, condition, is_exception, demand in asking
+                    if demand is None or (line is not None and demand.facts <= facts)
+                ]
+            )
+            # Names come from lines: without limits, invented ones would fill the memory.
+            if sum([len(program.name) + 1 for program in programs]) <= _LONGEST_NAMES:
+                if len(self._known) >= _CACHED_KINDS:
+                    self._known.clear()
+                self._known[key] = found
+        return found
+
 
 class _Kinds:
     def __init__(self) -> None:
         self._by_name: dict[str, list[tuple[int, ProgramKind]]] = {}
         self._by_category: dict[Category, list[tuple[int, ProgramKind]]] = {}
         self._others: list[tuple[int, ProgramKind]] = []
-        self._known: dict[tuple[str, tuple[Category, ...]], frozenset[int]] = {}
 
     def add(self, number: int, kind: ProgramKind) -> None:
         if kind.names is not None:
@@ -293,17 +311,10 @@ class _Kinds:
 
     def of(self, program: Program) -> frozenset[int]:
         """Return the conditions on a program like this one."""
-        key = (program.name, program.categories)
-        found = self._known.get(key)
-        if found is None:
-            asking = [*self._by_name.get(program.name, ()), *self._others]
-            for category in program.categories:
-                asking += self._by_category.get(category, ())
-            found = frozenset(number for number, kind in asking if kind.fits(program))
-            # Names come from lines: without limits, invented ones would fill the memory.
-            if len(self._known) < _CACHED_PROGRAMS and len(program.name) <= _LONGEST_NAME:
-                self._known[key] = found
-        return found
+        asking = [*self._by_name.get(program.name, ()), *self._others]
+        for category in program.categories:
+            asking += self._by_category.get(category, ())
+        return frozenset([number for number, kind in asking if kind.fits(program)])
 
 
 def _keys(condition: CompiledCondition) -> Iterator[_KindOfLine]:
