@@ -188,7 +188,7 @@ def prepare(text: str) -> str:
     """Return the text in its parsed form: without a byte-order mark, with line feeds only. Raise UnreadableError."""
     text = text.removeprefix("\ufeff")
     # A continued last line.
-    if _CONTINUES.search(text):
+    if "\\" in text[-2:] and _CONTINUES.search(text):
         text = text.removesuffix("\n")[:-1]
     if len(text) > MAX_BYTES:
         raise UnreadableError("over 64 KiB")
@@ -201,8 +201,7 @@ def prepare(text: str) -> str:
     # << b` within a heredoc has a few.
     if text.count("<<") > MAX_HEREDOCS and any(line.count("<<") > MAX_HEREDOCS for line in text.split("\n")):
         raise UnreadableError(f"over {MAX_HEREDOCS} heredocs on a line")
-    found = _ODD_BYTES.search(text)
-    if found:
+    if not text.isprintable() and (found := _ODD_BYTES.search(text)):
         raise UnreadableError(f"control character U+{ord(found[0]):04X}")
     return text
 

@@ -208,6 +208,8 @@ class Walk:
         argv = use.words
         if use.values or (use.entry is not None and use.entry.folders):
             place = self.moved_by_options(use, place)
+        # Most words are bare.
+        marked = [word for word in argv if word.parts or word.dynamic]
         listing = self.listing
         index = len(listing.programs)
         listing.programs.append(None)  # reserve the index: the program's commands are listed after it
@@ -232,7 +234,7 @@ class Walk:
             categories=interpreters.categories(use.categories, code)
             if code
             else _categories(use, wraps=wraps, hidden=hidden),
-            input="arguments" if piped or _names_results(argv) else input_of(place.input),
+            input="arguments" if piped or (marked and _names_results(argv)) else input_of(place.input),
             wraps=wraps or function,
             depth=place.depth,
             guess=listing.guessing,
@@ -246,7 +248,7 @@ class Walk:
             and not (len(argv) > 1 and all(word.text in _QUESTIONS for word in argv[1:]))
             and (piped != "" or not arguments.starts_itself(argv, place)),
             reads_files=code is not None and code.reads != (),
-            quoted=frozenset([word.text for word in argv if word.parts and word.keeps_globs]),
+            quoted=frozenset([word.text for word in marked if word.keeps_globs]),
         )
         if place.depth and place.input is not None:  # `curl … | bash -c "$(cat)"`
             listing.printed_files[index] = place.input
@@ -314,7 +316,7 @@ class Walk:
     def maybe_wrap(self, use: classify.Invocation, argv: list[Word], place: Position) -> None:
         """Remember an unknown program, or an option named after a command: these are listed at the end of the line."""
         known = use.entry is not None and not _may_carry(use)
-        if known and not any(map(_HOOK_OPTION.match, use.raw_flags)):
+        if known and not (use.raw_flags and any(map(_HOOK_OPTION.match, use.raw_flags))):
             return
         if not self.listing.guessing and len(self.maybe_wrappers) < misreadings.MAX_WRAPPERS:
             copied = place.below(subshell=True) if place.level < misreadings.MAX_DEPTH // 2 else None

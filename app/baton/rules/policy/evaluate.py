@@ -29,6 +29,7 @@ _HARMLESS_TOOLS = frozenset({
     *("write_todos", "update_plan", "ask_user"),
 })  # fmt: skip
 """Tools that change nothing outside the conversation; the calls of a started agent are judged too. Not a list of config.yaml: a layer could add to that one."""
+_NOTHING = Outcome()
 _RANK: dict[_Effect, int] = {"deny": 5, "ask": 4, "rewrite": 3, "guidance": 2, "allow": 1}
 
 
@@ -150,6 +151,8 @@ def _matches(
     context: Context, rules: tuple[LiveRule, ...], asked: Iterator[Findings]
 ) -> tuple[list[_Match], list[RuleHit]]:
     """Sort the matching rules into effective ones and only recorded ones."""
+    if not rules:
+        return [], []
     call, facts = context.call, context.facts
     words = words_of(call.client)
     common = words.placeholders(call.tool_name)
@@ -193,7 +196,7 @@ def _rank(match: _Match) -> int:
 def _weigh(context: Context, matches: list[_Match], silent: list[RuleHit]) -> Outcome:
     """Let the strongest match decide (of equals the first by id), and fill in its texts."""
     if not matches:
-        return Outcome(hits=tuple(silent))
+        return Outcome(hits=tuple(silent)) if silent else _NOTHING
     rule, effect, found = max(matches, key=_rank) if len(matches) > 1 else matches[0]
     if effect != "allow" and len(matches) > 1:
         matches = [match for match in matches if match[1] != "allow"]

@@ -69,8 +69,7 @@ class Word:
     @property
     def keeps_globs(self) -> bool:
         """Whether all its wildcards are quoted."""
-        kinds = {kind for text, kind in self.parts if _GLOB.search(text)}
-        return not self.globs and kinds == {LITERAL | QUOTED}
+        return not self.globs and {kind for text, kind in self.parts if _GLOB.search(text)} == {LITERAL | QUOTED}
 
 
 def read(node: Node, src: bytes) -> Word:

@@ -246,7 +246,7 @@ def _only_prints(found: Invocation) -> bool:
 def _asks_help(found: Invocation, entry: Entry) -> bool:
     """Return whether help on a subcommand is requested: `codex exec --help`, `helm help create`."""
     words = [word.text for word in found.words[1:]]
-    if not words or any(word.dynamic for word in found.words):
+    if not words or not (words[0] == "help" or words[-1] in _HELPS) or any(word.dynamic for word in found.words):
         return False
     if words[0] == "help" and entry.subcommand("help") is None:
         return all(map(is_word, words)) and "test-or-build" not in entry.categories and not entry.may_run
@@ -302,6 +302,8 @@ def _by_output(found: Invocation) -> None:
     """Note a reading program's write to the file of an output option: `--output inventory.json`."""
     takes = found.entry.takes_value if found.entry else ()
     for at, word in enumerate(found.words[1:], 1):
+        if not word.text.startswith(("-o", "--o")):  # as all of them do
+            continue
         option, equals, value = word.text.partition("=")
         if option in _OUTPUTS or (option == "-o" and option in takes):
             value = value if equals else found.words[at + 1].text if at + 1 < len(found.words) else ""

@@ -313,10 +313,10 @@ def mentions(match: Match, *, of_line: bool) -> Check:
 
     def holds(context: Context) -> bool:
         line = context.line_alone if of_line else None
-        if any(map(match, _texts(context.call.tool_input) if line is None else (line,))):
+        if match(line) if line is not None else any(map(match, _texts(context.call.tool_input))):
             return True
         # As the shell sees it, without quotes: `'BATON_''URL'`.
-        return context.shell is not None and any(match(" ".join(program.argv)) for program in context.shell.programs)
+        return any(map(match, [" ".join(one.argv) for one in context.shell.programs] if context.shell else ()))
 
     return Check("mentions", holds, lambda _c: "no text of the input mentions it")
 

@@ -589,23 +589,24 @@ class Context:
         if _MAY_WRITE.intersection(program.categories):
             reach = "below" if "vcs-write" in program.categories else "into"
         expands = program.name in _EXPANDERS or not _EXPANDS.isdisjoint(program.categories)
+        places, folder = self.places, program.folder
         for argument in program.argv[1:]:
             word = argument
             if word in program.quoted and (not expands or _URL.match(word)):
                 word = word.translate(_LITERAL)
-            key, _, value = word.partition("=")
-            if not word.startswith("-") and not _FILTER.fullmatch(before):
+            if word[:1] != "-" and not (before[:1] == "-" and _FILTER.fullmatch(before)):
                 # `ls -d .*` names no entry in particular.
-                unnamed = _READ_TOO if EVERYTHING.fullmatch(word.rstrip("/").rpartition("/")[2]) else _NOWHERE
-                found |= self.places(word, program.folder) - unnamed
-                if reach != "file" and not (reach == "into" and program.folder == "" and _NAME_ONLY.fullmatch(word)):
-                    found |= self.places(word, program.folder, reach) - GROUNDS - _READ_TOO
+                is_named = "*" not in word or not EVERYTHING.fullmatch(word.rstrip("/").rpartition("/")[2])
+                found |= places(word, folder) if is_named else places(word, folder) - _READ_TOO
+                if reach != "file" and not (reach == "into" and folder == "" and _NAME_ONLY.fullmatch(word)):
+                    found |= places(word, folder, reach) - GROUNDS - _READ_TOO
+            key, _, value = word.partition("=")
             if value and not _FILTER.fullmatch(key):
-                found |= self.places(value, program.folder)
+                found |= places(value, folder)
             # `curl -d @file`, `-F name=@file`, `http name@file`; for others `@name` is a package, or a person.
             named = word.partition("@")[2] if "network" in program.categories else ""
             if named:
-                found |= self.places(named, program.folder)
+                found |= places(named, folder)
             before = word
         if len(program.operands) <= _SEARCHES_HERE.get(program.name, -1):
             found |= self.places(".", program.folder)
