@@ -376,12 +376,14 @@ class Walk:
         if use.assigns or self.variables.waiting:
             self.run_held([Word(text) for text in self.variables.taken(use, passes_on=passes_on)], index, place)
         if use.operands or use.raw_flags or self.variables.pairs or use.assigns:
-            text_of = lambda path: self.texts.text_of_file(Word(path), place)  # noqa: E731
+            text_of = (lambda path: self.texts.text_of_file(Word(path), place)) if self.texts.files else None
             self.run_held(held_commands.in_arguments(self.tables, use, self.variables, text_of), index, place)
 
     def run_held(self, found: Iterable[Word], index: int, place: Position) -> None:
         """Walk commands from a program's arguments or variables."""
         words = list(found)
+        if not words:
+            return
         # An alias defined by a variable starts git with that variable again; it must not be read endlessly.
         pairs, self.variables.pairs = self.variables.pairs, {}
         for word in words:
@@ -1233,7 +1235,7 @@ def _may_be_written(use: classify.Invocation) -> bool:
 
 def _names_results(argv: list[Word]) -> bool:
     """Return whether an argument is a variable with another program's output (`find … | while read f; do rm "$f"`)."""
-    return any(word.spans and word.dynamic and "$(" not in word.text and "`" not in word.text for word in argv[1:])
+    return any([word.spans and word.dynamic and "$(" not in word.text and "`" not in word.text for word in argv[1:]])
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:
@@ -1288,8 +1290,8 @@ def _may_carry(use: classify.Invocation) -> bool:
         not use.runs
         and use.categories in _TOOLS
         and (
-            any(use.words[at].text in _CARRIED and at > 1 for at in use.operands)
-            or not _COMMAND_OPTIONS.isdisjoint(flag for flag in use.raw_flags if flag[:2] == "--")
+            not _CARRIED.isdisjoint([use.words[at].text for at in use.operands if at > 1])
+            or not _COMMAND_OPTIONS.isdisjoint([flag for flag in use.raw_flags if flag[:2] == "--"])
         )
     )
 

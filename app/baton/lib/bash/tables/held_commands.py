@@ -19,6 +19,7 @@ _ALIAS = "alias."
 _GIT_PARAMETERS = re.compile(r"(?<=')[ \t]+(?=')")
 
 
+TextOf = Callable[[str], str | None]
 _MAX_HELD = 100  # maximum commands in one program's arguments: each is parsed separately
 
 
@@ -82,11 +83,11 @@ def may_hold(tables: ShellTables, use: Invocation) -> bool:
 
 
 def in_arguments(
-    tables: ShellTables, use: Invocation, variables: HeldVariables, text_of: Callable[[str], str | None]
+    tables: ShellTables, use: Invocation, variables: HeldVariables, text_of: TextOf | None
 ) -> Iterator[Word]:
     """Yield the shell texts run by a program because of its options, operands and configuration keys.
 
-    `text_of` returns the text of a file written by the line.
+    `text_of` returns the text of a file written by the line; None if it writes none.
 
     Raises:
         UnreadableError: If there are too many.
@@ -98,11 +99,12 @@ def in_arguments(
 
 
 def _held(
-    tables: ShellTables, use: Invocation, variables: HeldVariables, text_of: Callable[[str], str | None]
+    tables: ShellTables, use: Invocation, variables: HeldVariables, text_of: TextOf | None
 ) -> Iterator[Word]:
-    if use.entry is not None:
+    if use.entry is not None and use.entry.holds:
+        given = {"operands", "flags", *[option for option, _ in use.values]}
         for one in use.entry.holds:
-            texts = _places(one, use)
+            texts = _places(one, use) if one.at in given else ()
             # Few of many arguments contain a command: one search over all of them is enough to check.
             if one.find and len(texts) > _MANY and not pattern(f"(?m){one.find}").search("\n".join(texts)):
                 continue
@@ -115,11 +117,14 @@ def _held(
 
 
 def _configured(
-    keys: KeyTable, use: Invocation, variables: HeldVariables, text_of: Callable[[str], str | None]
+    keys: KeyTable, use: Invocation, variables: HeldVariables, text_of: TextOf | None
 ) -> Iterator[Word]:
     """Yield the commands of a program's configuration; of aliases, the called one with its arguments."""
+    settings = list(_settings(keys, use, variables, text_of))
+    if not settings and not variables.aliases:
+        return
     called, rest = _called(use)
-    for key, value, stays in _settings(keys, use, variables, text_of):
+    for key, value, stays in settings:
         name = key.strip().casefold()
         if stays and keys.setting and _names_program(keys, name, value.strip()):
             yield Word(f"{keys.setting} {shlex.quote(f'{name}={value}')}")
@@ -131,9 +136,9 @@ def _configured(
         if template is not None:
             yield from (_word(shell, value, use) for shell in _texts(value, template.shell_text(value.strip())))
     value = variables.aliases.get((use.name, called), "").strip()
-    template = keys.template(_ALIAS + called)
+    template = keys.template(_ALIAS + called) if value else None
     # An alias starting with its own name is a subcommand's, and is not used.
-    if value and template is not None and value.split()[0] != called:
+    if template is not None and value.split()[0] != called:
         for shell in _texts(value, template.shell_text(value)):
             behind = [one.text if one.dynamic else shlex.quote(one.text) for one in rest]
             word = _word(" ".join([shell, *behind]), value, use)
@@ -180,7 +185,7 @@ def _places(one: HeldText, use: Invocation) -> list[str]:
 
 
 def _settings(
-    keys: KeyTable, use: Invocation, variables: HeldVariables, text_of: Callable[[str], str | None]
+    keys: KeyTable, use: Invocation, variables: HeldVariables, text_of: TextOf | None
 ) -> Iterator[tuple[str, str, bool]]:
     """Yield the keys and values given to a program, and whether they persist after its end."""
     given = variables.given | dict(text.split("=", 1) for text in use.assigns if "=" in text)
@@ -189,7 +194,7 @@ def _settings(
         if key.casefold() in keys.includes:
             files.append(value)
         yield key, value, stays
-    for path in files:
+    for path in files if text_of is not None else ():
         for key, value in settings_of(text_of(path) or ""):
             yield key, value, True
 
@@ -204,11 +209,11 @@ def _arguments(
         elif option in keys.variables:
             key, _, name = value.partition("=")
             yield key, given.get(name, ""), False
-        elif keys.template(option.lstrip("-")) is not None and option.startswith("--"):
+        elif option.startswith("--") and keys.template(option.lstrip("-")) is not None:
             yield option[2:], value, False
-    words = [*use.subcommand.split(), *(use.words[at].text for at in use.operands)] if keys.setters else []
-    for setter in (one for one in keys.setters if words[: one.count(" ") + 1] == one.split()):
-        of_setter = words[setter.count(" ") + 1 :]
+    words = [*use.subcommand.split(), *[use.words[at].text for at in use.operands]] if keys.setters else []
+    for setter in [one for one in keys.setters if words[: len(one)] == one]:
+        of_setter = words[len(setter) :]
         yield from ((key, value, True) for key, equals, value in (word.partition("=") for word in of_setter) if equals)
         if len(of_setter) > 1:
             yield of_setter[0], of_setter[1], True

@@ -103,7 +103,7 @@ class KeyTable(msgspec.Struct, frozen=True, eq=False):
     options: frozenset[str]
     variables: frozenset[str]
     pairs: tuple[str, ...]
-    setters: frozenset[str]
+    setters: list[list[str]]
     files: tuple[str, ...]
     file_variables: tuple[str, ...]
     includes: frozenset[str]
@@ -117,7 +117,9 @@ class KeyTable(msgspec.Struct, frozen=True, eq=False):
         key = key.casefold()
         found = self.exact.get(key)
         if found is None:
-            return next((template for pattern, template in self.globs if pattern.match(key)), None)
+            for pattern, template in self.globs:
+                if pattern.match(key):
+                    return template
         return found
 
 
@@ -178,7 +180,7 @@ def read_held(path: str, data: dict[str, Any], lines: Lines, problems: list[Faul
             options=frozenset(table.options),
             variables=frozenset(table.variables),
             pairs=tuple(table.pairs),
-            setters=frozenset(table.setters),
+            setters=[setter.split() for setter in table.setters],
             files=tuple(table.files),
             file_variables=tuple(table.file_variables),
             includes=frozenset(table.includes),
