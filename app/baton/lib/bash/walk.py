@@ -976,6 +976,8 @@ class Walk:
 
     def element(self, element: blocks.Element, place: Position) -> list[Word] | None:
         """Walk one command with its redirections; return its output, if known."""
+        if element.words is not None:
+            return self.run(element.words, [], place, redirects.NONE, redirects.NONE, [])
         found = redirects.NONE
         outer = place
         if element.redirects or element.heredoc:
@@ -995,8 +997,6 @@ class Walk:
         self, element: blocks.Element, found: redirects.Redirects, outer: Position, place: Position
     ) -> list[Word] | None:
         """Walk one command after its redirections were read; return its output, if known."""
-        if element.words is not None:
-            return self.run(element.words, [], place, found, redirects.NONE, [])
         node = element.node
         kind = node.type if node is not None else ""
         printed: list[Word] | None = None
@@ -1235,7 +1235,7 @@ def _may_be_written(use: classify.Invocation) -> bool:
 
 def _names_results(argv: list[Word]) -> bool:
     """Return whether an argument is a variable with another program's output (`find … | while read f; do rm "$f"`)."""
-    return any([word.spans and word.dynamic and "$(" not in word.text and "`" not in word.text for word in argv[1:]])
+    return any(word.spans and word.dynamic and "$(" not in word.text and "`" not in word.text for word in argv[1:])
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:

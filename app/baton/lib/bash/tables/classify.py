@@ -485,7 +485,7 @@ def _value(found: Invocation, option: str, index: int) -> int:
 def _decide(found: Invocation, entry: Entry) -> None:
     found.categories, found.writes, found.runs = entry.categories, entry.writes, entry.runs
     for clause in entry.clauses:
-        if _holds(clause, found):
+        if (clause.flags is None or found.flags) and _holds(clause, found):
             if clause.categories is not None:
                 found.categories = clause.categories
                 found.keeps = clause.runs is not None
@@ -498,8 +498,6 @@ def _decide(found: Invocation, entry: Entry) -> None:
 
 def _has_one(flags: Globs, found: Invocation) -> bool:
     """Return whether a program has one of some options, by its name or as written (`-j8`, `--x=y`)."""
-    if not found.flags:
-        return False
     return flags.any_of(found.flags) or (not found.flags.issuperset(found.raw_flags) and flags.any_of(found.raw_flags))
 
 
@@ -509,8 +507,7 @@ def _holds(clause: Clause, found: Invocation) -> bool:
     low, high = clause.count
     if not low <= len(found.operands) <= high:
         return False
-    flags = clause.flags
-    if flags is not None and not _has_one(flags, found):
+    if clause.flags is not None and not _has_one(clause.flags, found):
         return False
     for option, globs in clause.values:
         if not any(option == name and value in globs for name, value in found.values):

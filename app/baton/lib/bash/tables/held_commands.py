@@ -98,9 +98,7 @@ def in_arguments(
         yield word
 
 
-def _held(
-    tables: ShellTables, use: Invocation, variables: HeldVariables, text_of: TextOf | None
-) -> Iterator[Word]:
+def _held(tables: ShellTables, use: Invocation, variables: HeldVariables, text_of: TextOf | None) -> Iterator[Word]:
     if use.entry is not None and use.entry.holds:
         given = {"operands", "flags", *[option for option, _ in use.values]}
         for one in use.entry.holds:
@@ -116,9 +114,7 @@ def _held(
         yield from _configured(keys, use, variables, text_of)
 
 
-def _configured(
-    keys: KeyTable, use: Invocation, variables: HeldVariables, text_of: TextOf | None
-) -> Iterator[Word]:
+def _configured(keys: KeyTable, use: Invocation, variables: HeldVariables, text_of: TextOf | None) -> Iterator[Word]:
     """Yield the commands of a program's configuration; of aliases, the called one with its arguments."""
     settings = list(_settings(keys, use, variables, text_of))
     if not settings and not variables.aliases:

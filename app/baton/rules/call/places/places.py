@@ -44,6 +44,8 @@ _DRIVE = re.compile(r"(?:[\\/]{2}[?.][\\/])?([A-Za-z]):(?:[\\/]|\Z)|[\\/]{2}[^\\
 r"""The start of a path on Windows: `C:\`, `\\?\C:\`, or `\\host\C$\`."""
 _NORMAL = re.compile(r"(?!/(?i:mnt|cygdrive|private|System)/)(?:/\.?[\w@+=,-][\w@+=,.-]*)+", re.ASCII)
 """Most paths: already in normal form."""
+_RELATIVE = re.compile(r"(?:\.?[\w@+=,-][\w@+=,.-]*/)*(?:\.?[\w@+=,-][\w@+=,.-]*|\.)", re.ASCII)
+"""Most relative paths: already in normal form, or the folder itself."""
 _MOUNTED_DRIVE = re.compile(r"/(?:mnt|cygdrive)(?=/[A-Za-z](?:/|\Z))")
 """A Windows drive in WSL and Cygwin; in Git Bash it is `/c`."""
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
@@ -118,7 +120,7 @@ class Locator:
         self, target: str, base: str | None, cwd: str, root: str, reach: Reach, installed: str
     ) -> frozenset[Place]:
         found: set[Place] = set()
-        folder, project = _folder(cwd), _folder(root)
+        folder, project = folder_of(cwd), folder_of(root)
         protected = self._protected(installed, project)
         # One spelling may be inside the project and another outside: the places of all of them count.
         for text in spellings(target) if "{" in target else (target,):
@@ -243,7 +245,13 @@ def _normal(path: str) -> str:
     return text[len("/private") :] if _MACOS_LINKED.match(text) else text
 
 
-_folder = lru_cache(maxsize=256)(normal)  # `normal` of the base folders of a session's paths
+@lru_cache(maxsize=256)
+def _is_usual(cwd: str) -> bool:
+    """Return whether paths below a session's folder are in normal form, and none of devices or processes."""
+    return cwd != "" and _NORMAL.fullmatch(f"{cwd}/x") is not None and not f"{cwd}/".startswith(("/proc/", "/dev/"))
+
+
+folder_of = lru_cache(maxsize=256)(normal)  # `normal` of the base folders of a session's paths
 
 
 @lru_cache(maxsize=256)
@@ -255,6 +263,9 @@ def home_of(folder: str) -> str:
 
 def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
     """Make a path as written absolute. Only variables of every shell (`$HOME`, `$PWD` …) are replaced."""
+    if base is not None and _RELATIVE.fullmatch(f"{base}/{target}" if base else target) and _is_usual(cwd):
+        whole = "/".join([part for part in (cwd, base, target) if part not in ("", ".")])
+        return AbsolutePath(whole, whole)
     home = home_of(cwd)
     text = _through_processes(_expand(target, home))
     # The folder is unknown and the path is relative to it, so it may be anywhere.

@@ -316,7 +316,8 @@ def mentions(match: Match, *, of_line: bool) -> Check:
         if match(line) if line is not None else any(map(match, _texts(context.call.tool_input))):
             return True
         # As the shell sees it, without quotes: `'BATON_''URL'`.
-        return any(map(match, [" ".join(one.argv) for one in context.shell.programs] if context.shell else ()))
+        spoken = [" ".join(one.argv) for one in context.shell.programs] if context.shell is not None else []
+        return spoken != [line] and any(map(match, spoken))
 
     return Check("mentions", holds, lambda _c: "no text of the input mentions it")
 

@@ -32,7 +32,7 @@ from baton.rules.call.places.places import (
     GROUNDS,
     Locator,
     Place,
-    normal,
+    folder_of,
     own_names,
     resolve,
     server_numbers,
@@ -496,7 +496,7 @@ class Context:
         if shell is None or not 0 <= write.by < len(shell.programs):
             return self.places(write.target, write.base)
         found = self.places(write.target, write.base, reach_of(shell.programs[write.by], write))
-        for path, reach in landings(write, shell.programs[write.by]):
+        for path, reach in landings(write, shell.programs[write.by]) if write.lands is not None else ():
             found |= self.places(path, write.base, reach) - GROUNDS
         return found
 
@@ -626,7 +626,7 @@ class Context:
         if len(path) > _TOO_LONG:
             return path
         whole = resolve(self._filled(path), base, self.call.cwd).whole
-        for folder in (normal(self.root), normal(self.call.cwd)):
+        for folder in (folder_of(self.root), folder_of(self.call.cwd)):
             if within(whole, folder):
                 return whole[len(folder.rstrip("/")) + 1 :]
         return whole

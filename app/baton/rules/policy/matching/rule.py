@@ -378,7 +378,7 @@ class LiveRules:
             ]
         )
         self.open = tuple([one for one in rules if one.found is None])
-        self.repeats = all([one.rule.suggests_by_reading(line_key) for one in rules if one.rule.suggestions])
+        self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
         self.verdicts: dict[tuple[Findings, ...], Verdict] = {}
 
