@@ -15,26 +15,20 @@ from baton.lib.bash.misreadings import UnreadableError
 _TRANSPARENT = frozenset(
     ["list", "pipeline", "redirected_statement", "negated_command", "do_group", "elif_clause", "else_clause"]
 )
-_ELEMENTS = frozenset(
-    [
-        "command", "variable_assignment", "variable_assignments", "declaration_command", "unset_command", "test_command",
-        "subshell", "compound_statement", "if_statement", "while_statement", "for_statement", "c_style_for_statement",
-        "case_statement", "function_definition",
-    ]
-)  # fmt: skip
-_SEPARATORS = frozenset(
-    [
-        ";", "\n", ";;", ";&", ";;&", "{", "}", "(", ")", "do", "done", "then", "fi", "if", "elif", "else", "while",
-        "until",
-    ]
-)  # fmt: skip
-_WORDS = frozenset(
-    [
-        "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "simple_expansion",
-        "expansion", "command_substitution", "process_substitution", "arithmetic_expansion", "brace_expression", "number",
-        "$",
-    ]
-)  # fmt: skip
+_ELEMENTS = frozenset([
+    "command", "variable_assignment", "variable_assignments", "declaration_command", "unset_command", "test_command",
+    "subshell", "compound_statement", "if_statement", "while_statement", "for_statement", "c_style_for_statement",
+    "case_statement", "function_definition",
+])  # fmt: skip
+_SEPARATORS = frozenset([
+    ";", "\n", ";;", ";&", ";;&", "{", "}", "(", ")", "do", "done", "then", "fi", "if", "elif", "else", "while",
+    "until",
+])  # fmt: skip
+_WORDS = frozenset([
+    "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "simple_expansion",
+    "expansion", "command_substitution", "process_substitution", "arithmetic_expansion", "brace_expression", "number",
+    "$",
+])  # fmt: skip
 _DELIMITER = re.compile(rb"(?:'([\w.!@%+-]+)'|\"([\w.!@%+-]+)\"|\\([\w.!@%+-]+)|([\w.!@%+-]+))\Z")
 
 

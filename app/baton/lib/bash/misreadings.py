@@ -106,12 +106,10 @@ MAX_GUESSED_SCRIPTS = 16
 MAX_CUT_HEREDOCS = 8
 MAX_REWRITTEN = 16 * 1024
 
-KEYWORDS = frozenset(
-    [
-        "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select",
-        "function", "{", "}", "!", "[[", "]]", "((",
-    ]
-)  # fmt: skip
+KEYWORDS = frozenset([
+    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select",
+    "function", "{", "}", "!", "[[", "]]", "((",
+])  # fmt: skip
 _OPENERS = frozenset([b"{", b"if", b"for", b"while", b"until", b"case", b"select", b"[[", b"!"])
 _TIME_OPTIONS = frozenset([b"-p", b"--"])
 

@@ -40,23 +40,24 @@ def locator():
 
 
 paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join)
+BASES = st.sampled_from(["", None, "..", "infra", "/etc", "/home/ann", "~/.ssh", "/dev", "dev", "$x/y", "D:/x"])
 
 
 @given(
     path=paths,
-    base=st.sampled_from(["", None, "..", "infra", "/etc", "/home/ann", "~/.ssh", "/dev", "dev", "$x/y", "D:/x"]),
+    base=BASES | paths,
     cwd=st.sampled_from(FOLDERS),
     root=st.sampled_from(FOLDERS),
     reach=st.sampled_from(["file", "tree", "into", "below"]),
 )
 def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, cwd, root, reach):
     one = locator()
-    instead = one.alike_names.alike(path, base, own_names(INSTALLED, (cwd, root)))
+    instead, folder = one.alike_names.alike(path, base, own_names(INSTALLED, (cwd, root)))
     rest = cwd, root, reach
-    assert one.places(path, base, *rest, INSTALLED) == one.places(instead, base, *rest, INSTALLED)
+    assert one.places(path, base, *rest, INSTALLED) == one.places(instead, folder, *rest, INSTALLED)
     for mentioned in ("", "infra x.tf"):
         found = one.possible_groups(path, base, *rest, mentioned)
-        assert found == one.possible_groups(instead, base, *rest, mentioned)
+        assert found == one.possible_groups(instead, folder, *rest, mentioned)
 
 
 @every(
@@ -74,10 +75,15 @@ def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, 
     ],
 )
 def test_only_names_that_are_nowhere_listed_are_replaced(path, instead):
-    assert locator().alike_names.alike(path, "", own_names("", ("/home/ann/work", ""))) == instead
+    assert locator().alike_names.alike(path, "", own_names("", ("/home/ann/work", ""))) == (instead, "")
+
+
+def test_the_names_of_a_folder_are_replaced_too():
+    own = own_names("", ("/home/ann/work", ""))
+    assert locator().alike_names.alike("main.tf", "qz1/infra", own) == ("main.tf", f"{ALIKE}/infra")
 
 
 @every("glob", ["infra/?", "infra/[ab]", "x**y"])
 def test_globs_that_fit_any_name_leave_all_paths_as_they_are(glob):
     names = Locator([], [], [], {"infra": [glob]}).alike_names
-    assert names.alike("pages/one", "", own_names("", ("/w", ""))) == "pages/one"
+    assert names.alike("pages/one", "", own_names("", ("/w", ""))) == ("pages/one", "")

@@ -18,12 +18,10 @@ from baton.lib.bash.tables import classify
 
 # Remember the programs writing each file, so a file run later is attributed to them.
 
-_KEEP = frozenset(
-    [
-        "rm", "unlink", "rmdir", "chmod", "chown", "chgrp", "touch", "chattr", "setfacl", "xattr", "sed", "dos2unix",
-        "truncate",
-    ]
-)  # fmt: skip
+_KEEP = frozenset([
+    "rm", "unlink", "rmdir", "chmod", "chown", "chgrp", "touch", "chattr", "setfacl", "xattr", "sed", "dos2unix",
+    "truncate",
+])  # fmt: skip
 """Programs that add nothing new to a file."""
 _COPY = frozenset(["cp", "mv", "install", "ln", "rsync", "scp", "ditto"])
 _PACKED = frozenset([".gz", ".xz", ".bz2", ".zst", ".lz4", ".lzma", ".br", ".Z"])

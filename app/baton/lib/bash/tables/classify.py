@@ -59,21 +59,17 @@ _INSTALL: tuple[Category, ...] = ("package-install",)
 _NETWORK: tuple[Category, ...] = ("network",)
 _LONG_HELP = (["--help"], ["--version"])
 _ASKS_VERSION = (["-V"], ["-version"])
-_HELP_OF_WINDOWS = frozenset(
-    [
-        "del", "erase", "rd", "copy", "move", "ren", "format", "xcopy", "robocopy", "reg", "net", "sc", "diskpart",
-        "schtasks", "taskkill",
-    ]
-)  # fmt: skip
+_HELP_OF_WINDOWS = frozenset([
+    "del", "erase", "rd", "copy", "move", "ren", "format", "xcopy", "robocopy", "reg", "net", "sc", "diskpart",
+    "schtasks", "taskkill",
+])  # fmt: skip
 _HELPS = frozenset(["--help", "-h", "-help", "-?"])
 _RUNS = frozenset(["run", "exec", "x", "dlx", "start", "call", "invoke"])
 """Verbs before the name of a program, which gets the options after it."""
-_OUTPUTS = frozenset(
-    [
-        "--output", "--output-file", "--outfile", "--out-file", "--out", "--output-dir", "--outdir", "--out-dir",
-        "--output-path",
-    ]
-)  # fmt: skip
+_OUTPUTS = frozenset([
+    "--output", "--output-file", "--outfile", "--out-file", "--out", "--output-dir", "--outdir", "--out-dir",
+    "--output-path",
+])  # fmt: skip
 _PATH = re.compile(r"[\w~$.-]*[./][\w./$~-]*")  # a file name, rather than a format: `json`, `custom-columns=A:.b`
 _BUILTIN_NAMES = (
     "[ alias builtin cd command declare echo eval exec exit export false hash help history jobs let local print printf"
@@ -93,12 +89,8 @@ _TOOL_VARIABLES = {
 }  # fmt: skip
 """Conventional variables for a program: unless the line sets them, it runs that program."""
 _SLICES = {
-    "operands": slice(None),
-    "first": slice(0, 1),
-    "second": slice(1, 2),
-    "last": slice(-1, None),
-    "rest": slice(1, None),
-}
+    "operands": slice(None), "first": slice(1), "second": slice(1, 2), "last": slice(-1, None), "rest": slice(1, None),
+}  # fmt: skip
 
 
 class Invocation:

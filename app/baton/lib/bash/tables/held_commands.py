@@ -17,8 +17,6 @@ _LONE_PROCESS = re.compile(r"[<>]\(.*\)\Z", re.DOTALL)
 _PERCENT = re.compile(r"%([ %])")
 _ALIAS = "alias."
 _GIT_PARAMETERS = re.compile(r"(?<=')[ \t]+(?=')")
-
-
 TextOf = Callable[[str], str | None]
 _MAX_HELD = 100  # maximum commands in one program's arguments: each is parsed separately
 
@@ -190,8 +188,8 @@ def _settings(
         if key.casefold() in keys.includes:
             files.append(value)
         yield key, value, stays
-    for path in files if text_of is not None else ():
-        for key, value in settings_of(text_of(path) or ""):
+    for text in map(text_of, files) if text_of is not None else ():
+        for key, value in settings_of(text or ""):
             yield key, value, True
 
 

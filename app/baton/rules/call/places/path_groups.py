@@ -25,14 +25,11 @@ _DEVICE = re.compile(r"(?i)(?:\A|/)(?:dev|proc)(?:/|\Z)")
 _IN_DEVICES = re.compile(r"(?i)/[./]*(?:dev|proc)(?:/|\Z)")  # devices and processes, with significant names
 _WILD = re.compile(r"[*?\[]|[@!+]\(")
 _SHORTEST = 3  # minimum length of a replaced name: `..` and the letters of drives are shorter
-_NONE = frozenset[str]()
-_NAMED_IN_CODE = frozenset(
-    [
-        "applications", "bin", "boot", "cygdrive", "data", "dev", "etc", "fd", "folders", "home", "lib", "lib32",
-        "lib64", "library", "media", "mnt", "opt", "private", "proc", "root", "run", "sbin", "shm", "srv", "sys",
-        "system", "tmp", "user", "users", "usr", "var", "volumes", "windows",
-    ]
-)  # fmt: skip
+_NAMED_IN_CODE = frozenset([
+    "applications", "bin", "boot", "cygdrive", "data", "dev", "etc", "fd", "folders", "home", "lib", "lib32",
+    "lib64", "library", "media", "mnt", "opt", "private", "proc", "root", "run", "sbin", "shm", "srv", "sys",
+    "system", "tmp", "user", "users", "usr", "var", "volumes", "windows",
+])  # fmt: skip
 """Names used in `rules.call.places` and `protected`, in lower case."""
 ALIKE = "__0__"  # replacement of a name, an ordinary one itself: a path of such names is in normal form
 
@@ -48,7 +45,7 @@ class AlikeNames:
         self._base = lru_cache(256)(self._alike_base)
         self._literal = re.compile("|".join(map(re.escape, literals)) or r"(?!)")
         # Two stars within a name match across folders, and `?` alone matches any one-letter name.
-        self._usable = all(literals) and not any("**" in name for name in wild) and not self._counts(ALIKE, _NONE)
+        self._usable = all(literals) and not any("**" in name for name in wild) and not self._counts(ALIKE, frozenset())
 
     def _counts(self, low: str, own: frozenset[str]) -> bool:
         return len(low) < _SHORTEST or low in self._names or low in own or self._literal.search(low) is not None

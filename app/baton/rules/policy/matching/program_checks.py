@@ -354,7 +354,7 @@ def _flags_all(wanted: list[str]) -> OneTest:
 
 _PROGRAM_TESTS: dict[str, Callable[[Any], OneTest]] = {
     "program": _name(found=True),
-    "category": lambda wanted: lambda p, wanted=frozenset(wanted): not wanted.isdisjoint(p.categories),
+    "category": _words(lambda p: p.categories),
     "program_none": _name(found=False),
     "subcommand": _subcommand,
     "flags": _words(lambda p: p.flags),

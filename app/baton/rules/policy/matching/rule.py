@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
@@ -29,6 +29,7 @@ from baton.rules.policy.matching.wording import fill, task
 from baton.rules.policy.rules.files import NO_LOCKS, Locks, PolicyFiles
 from baton.rules.policy.rules.model import Config, Decision, RuleFile, RuleTests, Who
 
+_Answer = TypeVar("_Answer")
 GUESS = "guess"  # in a rule's findings: it matched only the possible command of an unknown program
 
 
@@ -111,13 +112,7 @@ class RuleCandidate(msgspec.Struct, frozen=True):
 
     def live(self, context: Context) -> "LiveRule | None":
         """Return the remaining checks of the rule for the call's reading; None if it cannot match."""
-        if not self.guesses:
-            return self._live(context)
-        context.see_guesses(on=True)
-        try:
-            return self._live(context)
-        finally:
-            context.see_guesses(on=False)
+        return _seeing_guesses(self._live, context) if self.guesses else self._live(context)
 
     def matches(self, context: Context) -> bool:
         """Return whether the rule matches the call."""
@@ -167,13 +162,7 @@ class LiveRule(msgspec.Struct, frozen=True):
 
     def matches(self, context: Context) -> bool:
         """Return whether the rule matches the call."""
-        if not self.guesses:
-            return self._matches(context)
-        context.see_guesses(on=True)
-        try:
-            return self._matches(context)
-        finally:
-            context.see_guesses(on=False)
+        return _seeing_guesses(self._matches, context) if self.guesses else self._matches(context)
 
     def _matches(self, context: Context) -> bool:
         for found, checks in self.given:
@@ -187,6 +176,14 @@ class LiveRule(msgspec.Struct, frozen=True):
                 when = self.rule.when
                 return when is None or when.holds(context)
         return False
+
+
+def _seeing_guesses(ask: Callable[[Context], _Answer], context: Context) -> _Answer:
+    context.see_guesses(on=True)
+    try:
+        return ask(context)
+    finally:
+        context.see_guesses(on=False)
 
 
 def _hold(checks: tuple[Check, ...], context: Context) -> bool:
@@ -211,7 +208,6 @@ def candidate(rule: Rule, tool: str) -> RuleCandidate | None:
 _CACHED_KINDS = 4_096
 _LONGEST_NAMES = 256
 _NONE = frozenset[int]()
-_NO_FACTS = frozenset[LineFact]()
 _KindOfLine = Literal["no line", "any line", "unread"] | LineFact
 _Asking = tuple[int, CompiledCondition, bool, tuple[RequiredTexts, ...]]
 """A condition: the place of its rule, itself, whether it is an exception, and the texts that it needs."""
@@ -255,23 +251,20 @@ class Candidates:
         line = None if shell is None else LineSummary(shell)
         found: dict[int, tuple[list[CompiledCondition], list[CompiledCondition]]] = {}
         for at, condition, is_exception, texts in self._asking(line, unread=unread):
-            for one in texts if line is not None else ():
-                if not one.are_in(line):
+            for one in texts:
+                if line is None or not one.are_in(line):
                     break
             else:
                 found.setdefault(at, ([], []))[is_exception].append(condition)
         for at, (given, unless) in found.items():
             if given:
-                unless += [
-                    one
-                    for one in self._other_exceptions[at]
-                    if one.line is None or (line is not None and one.line.is_met(line))
-                ]
+                others = self._other_exceptions[at]
+                unless += [one for one in others if one.line is None or (line is not None and one.line.is_met(line))]
                 yield RuleCandidate(self.rules[at].rule, tuple(given), tuple(unless), guesses)
 
     def _asking(self, line: LineSummary | None, *, unread: bool) -> tuple[_Asking, ...]:
         """Return the conditions for lines with these programs and facts, but for their texts."""
-        programs, facts = ((), _NO_FACTS) if line is None else (line.programs, line.facts)
+        programs, facts = ((), frozenset[LineFact]()) if line is None else (line.programs, line.facts)
         key = (line is None, unread, facts, *[(program.name, program.categories) for program in programs])
         found = self._known.get(key)
         if found is None:
@@ -331,7 +324,6 @@ def _keys(condition: CompiledCondition) -> Iterator[_KindOfLine]:
 
 _CACHED_FOLDERS = 64
 """Maximum cached combinations of tool, client, level, folders and installed paths for one reading."""
-"""Maximum characters of client and folders together; longer calls are not cached."""
 _CACHED_OUTCOMES = 8
 
 Findings = tuple[tuple[str, str], ...] | None
@@ -370,13 +362,8 @@ class LiveRules:
 
     def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
-        self.refusing = tuple(
-            [
-                one.rule.id
-                for one in rules
-                if one.found is not None and one.rule.decision == "deny" and not one.rule.shadow and not one.guesses
-            ]
-        )
+        denying = [one for one in rules if one.rule.decision == "deny" and not one.rule.shadow]
+        self.refusing = tuple([one.rule.id for one in denying if one.found is not None and not one.guesses])
         self.open = tuple([one for one in rules if one.found is None])
         self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
