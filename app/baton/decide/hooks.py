@@ -240,7 +240,7 @@ class Hooks:
         """Judge the executed input again if it differs from the decided one. Return the notice to the person."""
         verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))
         refused = verdict.effect in ("deny", "ask")
-        self._outcomes.changed(caller.principal, event, refused=refused)
+        self._outcomes.note_disobeyed(caller.principal, event, "changed_refused" if refused else "changed_by_other")
         judged = f" Baton would have stopped it: rule {verdict.rule}." if refused else ""
         return (
             f"Another hook or program changed a call of `{event.tool_name}` after Baton had decided it.{judged}"

@@ -195,11 +195,6 @@ class CallCase(msgspec.Struct, kw_only=True):
     context: Context | None = None
     is_kept_out: bool = False
 
-    @property
-    def can_be_retried(self) -> bool:
-        """Whether the client named the call, so that a retry is distinguishable from a second call."""
-        return self.key[-1] != b""
-
 
 class PreToolUse:
     """The use case behind `/pre-tool-use` and each client's own PreToolUse event."""
@@ -257,7 +252,7 @@ class PreToolUse:
             case.key = (*case.key[:3], case.key[3] and case.key[3] + b" again")
         case.degraded = degraded
         case.is_held = is_held
-        answered = self._retry(case) or (None if is_held else await self._read_history(case))
+        answered = self._answers.find(case.key) or (None if is_held else await self._read_history(case))
         if answered is not None:
             return answered
         if case.call.tool_name in case.in_force.policies.agent_tools:
@@ -265,10 +260,10 @@ class PreToolUse:
         decision = await self._spend(case, self._judge(case))
         if decision.verdict.effect == "ask" and not is_held:
             decision = await self._weigh_request(case, decision)
-        self._record(case, decision)
-        prior, effect = case.prior, decision.verdict.effect
-        is_in = prior is not None and not (prior.retry or prior.wait_ms or case.is_kept_out)
-        if is_in and is_refused(call.client, effect):
+        prior = case.prior
+        is_new = prior is not None and not (prior.retry or prior.wait_ms)
+        self._record(case, decision, noted=case.is_kept_out if is_new else None)
+        if is_new and not case.is_kept_out and is_refused(call.client, decision.verdict.effect):
             # A refused call did not run. In the history it would lead to further refusals.
             self._history.take_back(caller.principal, case.call, case.entry)
         return decision
@@ -339,12 +334,8 @@ class PreToolUse:
             started_ns=started,
         )
 
-    def _retry(self, case: CallCase) -> Decision | None:
-        """Step 2: return this process's earlier answer to the same call, if any."""
-        return self._answers.find(case.key) if case.can_be_retried else None
-
     async def _read_history(self, case: CallCase) -> Decision | None:
-        """Step 3: read the session's history, and append the call to it, in one Redis trip.
+        """Step 2: read the session's history, and append the call to it, in one Redis trip.
 
         Return the answer of an earlier attempt given during that trip. Without Redis the call is decided without a
         history, and `degraded` says so.
@@ -414,7 +405,7 @@ class PreToolUse:
         )
 
     def _judge(self, case: CallCase) -> Decision:
-        """Step 4: ask the rules, under the present mode and exceptions."""
+        """Step 3: ask the rules, under the present mode and exceptions."""
         caller, prior = case.caller, case.prior
         facts, context = case.facts, case.context
         case.facts = case.context = None  # a second judgement may be under other exceptions
@@ -440,11 +431,11 @@ class PreToolUse:
             or (bool(lifted) and any(hit.effect == "lifted" for hit in verdict.hits)),
         )
 
-    def _record(self, case: CallCase, decision: Decision) -> None:
-        """Step 5: count the decision and queue its record. The answer is kept for retries."""
+    def _record(self, case: CallCase, decision: Decision, *, noted: bool | None) -> None:
+        """Step 4: count the decision and queue its record. The answer is kept for retries."""
         started = started_agent(case.in_force.policies, case.call, decision.verdict)
-        # A rate-limited call gets no cached answer: its retry is decided.
-        if case.can_be_retried and decision.verdict.rule != RATE_RULE:
+        # Only of a named call is a retry distinguishable from a second call. That of a rate-limited call is decided.
+        if case.key[-1] and decision.verdict.rule != RATE_RULE:
             self._answers.keep(case.key, case.call, decision)
         # Whoever answered the first attempt has counted it; they may have been killed before they recorded it, and a
         # record with the same id is stored once.
@@ -453,7 +444,7 @@ class PreToolUse:
             if started and decision.verdict.effect != "deny" and case.call.session_id:
                 # An agent starting without this was started behind Baton's back.
                 self._sessions.announced(case.caller.principal, case.call.session_id, started)
-        self._outcomes.watch(case.caller.principal, case.call, decision.verdict)
+        self._outcomes.watch(case.caller.principal, case.call, decision.verdict, noted=noted)
         put = self._recorder.put_refusal if decision.verdict.rule == RATE_RULE else self._recorder.put
         put(
             DecidedCall(

@@ -20,7 +20,7 @@ BATCH = 50
 """Entries that are appended together, and that may wait unpacked."""
 LONGEST_S = 0.003
 """How long packing may occupy the event loop at a time, in seconds; a single entry may take longer."""
-GATHER_S = 0.005
+GATHER_S = 0.01
 """How long entries gather before a batch is appended, in seconds."""
 TIMEOUT_S = 5.0
 """Timeout of Redis, in seconds. No answer waits for this connection."""

@@ -1,9 +1,9 @@
 -- Reads the names of the calls before this one and appends this one, atomically.
 -- KEYS: 1 what is known of the session: its project, root and names by agent, 2 its background tasks, 3 the user's rate,
---   4 this call (absent if the client sends no call ids).
+--   4 this call and 5 its note for its end (absent if the client sends no call ids).
 -- ARGV: 1 agent, 2 tool name, "" for a call that is refused anyway: it is counted in the field `refused`, 3 decision id, 4 project and 5 root to which the session is pinned by its first event,
---   6 the project that the client names, "" for none.
--- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`. The rate limit is a GCRA: one call each
+--   6 the project that the client names, "" for none, 7 the note.
+-- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`, its note for `watched_s`. The rate limit is a GCRA: one call each
 --   `interval_ms` (0 for no limit), of which the user may be `tolerance_ms` ahead.
 -- Returns {names before, one a line; decision id; 1 for a retry; background tasks; project or false; root or false;
 --   ms until the user may call again, 0 if this call is allowed; checksum of its agents or false;
@@ -57,5 +57,6 @@ else
 end
 if KEYS[4] then
   redis.call('SET', KEYS[4], ARGV[3] .. '\n' .. prior, 'EX', retry_s)
+  redis.call('SET', KEYS[5], ARGV[7], 'EX', watched_s)
 end
 return {prior, ARGV[3], 0, background, place[1], place[2], 0, place[4], place[6]}

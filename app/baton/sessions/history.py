@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ from baton.rules.call.outcome import (
     Outcome,
     OutcomeReport,
     Watch,
+    injected_model,
     input_digest,
     judge,
     judged_digest,
@@ -101,6 +103,7 @@ class History:
             most=NAMES_KEPT,
             lifetime_s=ttl_s,
             retry_s=RETRY_S,
+            watched_s=WATCHED_S,
             interval_ms=rate.interval,
             tolerance_ms=rate.tolerance,
         )
@@ -125,21 +128,25 @@ class History:
         The session is pinned to the call's project, or its folder, unless it is pinned already. `entry` is appended, or
         the tool's name if it is "" (`PolicySet.history_name`). `other` is the client's project, if it differs from the
         call's. `name` is the result of `name_of_call`, if known. A call that `is_refused` anyway is only counted: it will not
-        run. Without `editors`, the call's file is not checked for
-        other editors, and `other_editor` is "".
+        run. Without `editors`, the call's file is not checked for other editors, and `other_editor` is "".
+
+        The usual verdict is noted for the call's end, too (`Outcomes.watch`): most calls run as they are.
         """
         session = session_tag(principal, call.session_id)
         rate = rate_key(principal.organisation, principal.user)
         keys = [place_key(session), b"{baton}:background:" + session, rate]
+        note = b""
         if call.tool_use_id:
             keys.append(b"{baton}:call:%b:%b" % (session, name or name_of_call(call)))
+            keys.append(_watched(principal, call.session_id, call.agent_id, call.tool_use_id))
+            note = _REFUSED if is_refused else _watch(call)
         agent, tool = _entry(call, entry)
         root = storable(call.project_root or call.cwd)
         project = storable(call.project) or root
         # Queued before the script, so one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
         begun = await self._redis.script(
-            self._begin, keys, (agent, b"" if is_refused else tool, decision_id, project, root, storable(other))
+            self._begin, keys, (agent, b"" if is_refused else tool, decision_id, project, root, storable(other), note)
         )
         names, first_id, retry, background, pinned, pinned_root, wait_ms, agents, reported = begun
         return Prior(
@@ -388,6 +395,14 @@ _SAYINGS = {
 _TAKE_DISOBEYED = Script.read(Path(__file__).with_name("take_hash.lua"))
 _packed = msgspec.msgpack.Encoder().encode
 _unpacked = msgspec.msgpack.Decoder(Watch).decode
+_REFUSED = _packed(Watch(refused=True))
+
+
+def _watch(call: ToolCall, updated: dict[str, Any] | None = None) -> bytes:
+    """Note a call that may run by the digest of its input, or of a rewritten one."""
+    original = "" if updated is None else input_digest(call.tool_input)
+    judged = judged_digest(call.tool_name, call.tool_input if updated is None else updated)
+    return _packed(Watch(refused=False, original=original, model=injected_model(call, updated), judged=judged))
 
 
 class Outcomes:
@@ -399,20 +414,13 @@ class Outcomes:
         self._recorder = recorder
         self._counters = counters
 
-    def watch(self, principal: Principal, call: ToolCall, verdict: Verdict) -> None:
-        """Record a decision by the digest of the allowed input. Fire-and-forget."""
-        if not call.tool_use_id or not call.session_id:
-            return
-        may_run = call.tool_input if verdict.updated_input is None else verdict.updated_input
-        model = (verdict.updated_input or {}).get("model")
-        note = Watch(
-            refused=is_refused(call.client, verdict.effect),
-            original="" if verdict.updated_input is None else input_digest(call.tool_input),
-            model=model if isinstance(model, str) and model != call.tool_input.get("model") else "",
-            judged=judged_digest(call.tool_name, may_run),
-        )
-        key = _watched(principal, call.session_id, call.agent_id, call.tool_use_id)
-        self._redis.send(b"SET", key, _packed(note), b"EX", WATCHED_S)
+    def watch(self, principal: Principal, call: ToolCall, verdict: Verdict, *, noted: bool | None) -> None:
+        """Note a decision for the call's end, unless `begin` noted it: `noted` as refused or not; None for no note."""
+        refused, updated = is_refused(call.client, verdict.effect), verdict.updated_input
+        is_noted = noted is refused and (refused or updated is None)
+        if call.tool_use_id and call.session_id and not is_noted:
+            key = _watched(principal, call.session_id, call.agent_id, call.tool_use_id)
+            self._redis.send(b"SET", key, _REFUSED if refused else _watch(call, updated), b"EX", WATCHED_S)
 
     async def ended(self, caller: Caller, event: HookEvent) -> tuple[Outcome, tuple[str, ...]]:
         """Report a call's end, and count it if it ran otherwise than decided. Return that and unavailable services."""
@@ -432,7 +440,7 @@ class Outcomes:
         if outcome in DISOBEYED:
             self._counters.disobeyed(event.client, caller.client_version, outcome)
             if outcome != "changed_by_other":
-                self._note(caller.principal, event, outcome)
+                self.note_disobeyed(caller.principal, event, outcome)
         elif watch is not None:  # a repeated report says the same without it
             self._redis.send(b"DEL", _watched(caller.principal, event.session_id, event.agent_id, event.tool_use_id))
             if outcome == "refused" and watch.refused:
@@ -454,10 +462,6 @@ class Outcomes:
             )
         )
         return outcome, degraded
-
-    def changed(self, principal: Principal, event: HookEvent, *, refused: bool) -> None:
-        """Record a notice that a call was changed after its decision, and whether Baton would have stopped it then."""
-        self._note(principal, event, "changed_refused" if refused else "changed_by_other")
 
     def turn_ended(self, caller: Caller, event: HookEvent) -> None:
         """Report the end of an agent's turn: calls without a report were refused.
@@ -511,7 +515,8 @@ class Outcomes:
         except msgspec.MsgspecError:  # written by another version of Baton
             return None
 
-    def _note(self, principal: Principal, event: HookEvent, outcome: str) -> None:
+    def note_disobeyed(self, principal: Principal, event: HookEvent, outcome: str) -> None:
+        """Keep a call that ran otherwise than decided for the session's notice. Fire-and-forget."""
         key = _disobeyed(principal, event.session_id)
         self._redis.send(b"HINCRBY", key, storable(f"{outcome} {event.tool_name[:LONGEST_TOOL]}"), 1)
         self._redis.send(b"EXPIRE", key, WATCHED_S)

@@ -11,6 +11,7 @@ from baton.clients.tool_inputs import runs_lines
 from baton.rules.call.call import ToolCall
 from baton.rules.call.commands import SHELL_KEYS, command_of
 from baton.rules.call.edited_files import edited_paths, without_content
+from baton.rules.call.outcome import injected_model
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import Verdict
 from baton.rules.policy.evaluate import is_refused
@@ -99,7 +100,7 @@ def decision_record(decided: DecidedCall) -> Record:
         degraded=decision.degraded,
         command=_command(call),
         paths=edited_paths(call),
-        model_injected=_injected(call, decision),
+        model_injected=injected_model(call, verdict.updated_input),
         prompt=decided.prompt,
         overridden=decision.overridden,
         outcome="refused" if is_refused(call.client, verdict.effect) else "unknown",
@@ -132,12 +133,6 @@ def _command(call: ToolCall) -> str:
     if not isinstance(command, str) or tool == "apply_patch":
         return ""
     return without_content(command)
-
-
-def _injected(call: ToolCall, decision: Decision) -> str:
-    updated = decision.verdict.updated_input or {}
-    model = updated.get("model")
-    return model if isinstance(model, str) and model != call.tool_input.get("model") else ""
 
 
 def packed_record(record: Record | DecidedCall) -> bytes:

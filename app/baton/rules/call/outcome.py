@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from baton.rules.call.call import ToolCall
 from baton.rules.call.kept import Id, Name
 
 Outcome = Literal["ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "changed_by_other", "unknown"]
@@ -60,6 +61,12 @@ class OutcomeReport(msgspec.Struct, frozen=True, array_like=True):
     usage: Usage = Usage()
     team: Name = ""
     reports_all: bool = False
+
+
+def injected_model(call: ToolCall, updated: dict[str, Any] | None) -> str:
+    """Return the model that a rewrite gives to a call; "" for none."""
+    model = (updated or {}).get("model")
+    return model if isinstance(model, str) and model != call.tool_input.get("model") else ""
 
 
 def input_digest(tool_input: dict[str, Any]) -> str:

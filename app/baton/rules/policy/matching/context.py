@@ -26,7 +26,7 @@ from baton.rules.call.call import (
     is_mcp_tool,
 )
 from baton.rules.call.commands import REMARKS, has_unread_command
-from baton.rules.call.places.path_groups import EVERYTHING, STAR, AlikeNames
+from baton.rules.call.places.path_groups import EVERYTHING, STAR
 from baton.rules.call.places.places import (
     BUILT_IN,
     GROUNDS,
@@ -79,49 +79,12 @@ class LineValues:
         return meant
 
 
-# Find the places of a call's paths: each kind of path once, up to a limit.
-
 _ANSWERS = 64  # answers kept about one content
 _Answer = TypeVar("_Answer")
-MOST = (
-    1_000  # maximum kinds of path searched for one call, at some 120 calls each. The rest counts as being everywhere.
-)
+MOST = 1_000  # maximum kinds of path searched for one call, at some 120 calls each. The rest counts as everywhere.
 _WILD = re.compile(r"[*?\[]")
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\(\(?[^()]*\)\)?|\$\w+|`[^`]*`|\$\$|\$%")
 _WILD_COST = 8  # cost of a path with wildcards, in other paths: it is compared with every protected path
-
-
-class KindsOfPath:
-    """The places of a call's paths."""
-
-    def __init__(
-        self,
-        find: Callable[[str, str | None, Reach], frozenset[Place]],
-        names: AlikeNames,
-        own: frozenset[str] | None,
-        everywhere: frozenset[Place],
-    ) -> None:
-        self._find = find
-        self._names, self._own = names, own
-        self._everywhere = everywhere
-        self._spent = 0
-        self._alike: dict[tuple[str, str | None], tuple[str, str | None]] = {}
-        self._kinds: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
-
-    def places_of(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
-        """Return the places of a path as written; arguments as of `Locator.places`."""
-        # Rules ask about a path with one reach after the other.
-        alike = self._alike.get((target, base))
-        if alike is None:
-            alike = self._alike[target, base] = self._names.alike(target, base, self._own)
-        kind = *alike, reach
-        found = self._kinds.get(kind)
-        if found is None:
-            if self._spent >= MOST:
-                return self._everywhere
-            self._spent += _WILD_COST if _WILD.search(alike[0]) else 1
-            found = self._kinds[kind] = self._find(*kind)
-        return found
 
 
 # Find paths starting with a possibly empty variable: `rm -rf "$DIR"/*` is then `rm -rf /*`.
@@ -312,7 +275,7 @@ class Context:
 
     # Facts not requested yet. Most calls are known and need next to nothing, so these are the class's.
     guesses = False
-    spent = 0
+    spent = _looked_up = 0
     blind = frozenset[str]()
     errors = frozenset[str]()
     _agent: Any = _UNREAD
@@ -330,6 +293,8 @@ class Context:
         self.call = call if FOLDER_KEYS.isdisjoint(given) and not holds_objects(given) else in_its_folder(call)
         self.found: dict[str, str] = {}
         self._arguments: dict[Program, frozenset[Place]] = {}
+        self._alike: dict[tuple[str, str | None], tuple[str, str | None]] = {}
+        self._kinds_of_path: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
         self.reading = policies.reading(self.call, self.agent)
         """The call's content, from the policy set's cache."""
         self.shell = self.reading.shell
@@ -390,14 +355,26 @@ class Context:
         return is_mcp_tool(self.call.tool_name) and has_more_texts(self.call.tool_input)
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
-        """Return the places of a path as written, and of its form with the line's own variables filled in."""
-        return self._kinds_of_path.places_of(target, base, reach)
+        """Return the places of a path as written, and of its form with the line's own variables filled in.
+
+        Each kind of path is looked up once, up to a limit.
+        """
+        # Rules ask about a path with one reach after the other.
+        alike = self._alike.get((target, base))
+        if alike is None:
+            alike = self._alike[target, base] = self.policies.locator.alike_names.alike(target, base, self._own_names)
+        kind = *alike, reach
+        found = self._kinds_of_path.get(kind)
+        if found is None:
+            if self._looked_up >= MOST:
+                return self.policies.locator.everywhere
+            self._looked_up += _WILD_COST if _WILD.search(alike[0]) else 1
+            found = self._kinds_of_path[kind] = self._find_places(*kind)
+        return found
 
     @cached_property
-    def _kinds_of_path(self) -> KindsOfPath:
-        locator = self.policies.locator
-        own = own_names(self.facts.installed, (self.call.cwd, self.root, *self.call.worktrees))
-        return KindsOfPath(self._find_places, locator.alike_names, own, locator.everywhere)
+    def _own_names(self) -> frozenset[str] | None:
+        return own_names(self.facts.installed, (self.call.cwd, self.root, *self.call.worktrees))
 
     def _find_places(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
         found = self._in_worktrees(target, base, reach)
