@@ -224,16 +224,17 @@ class Candidates:
         self.rules = rules
         # The exceptions of a rule come right after its conditions. Those without a program are checked once a condition
         # is reached.
-        self._numbered: list[tuple[int, CompiledCondition, bool]] = []
+        self._numbered: list[_Asking] = []
         self._other_exceptions: list[tuple[CompiledCondition, ...]] = []
         for at, candidate in enumerate(rules):
             found = [one for one in candidate.unless if one.line is not None and one.line.kinds]
-            self._numbered += [(at, one, False) for one in candidate.given] + [(at, one, True) for one in found]
+            conditions = [(one, False) for one in candidate.given] + [(one, True) for one in found]
+            self._numbered += [(at, one, out, () if one.line is None else one.line.texts) for one, out in conditions]
             self._other_exceptions.append(tuple([one for one in candidate.unless if one not in found]))
         self._by_key: dict[str, set[int]] = {}
         self._kinds = _Kinds()
         self._known: dict[tuple[object, ...], tuple[_Asking, ...]] = {}
-        for number, (_, condition, _) in enumerate(self._numbered):
+        for number, (_, condition, _, _) in enumerate(self._numbered):
             if condition.line is not None:
                 for kind in condition.line.kinds:
                     self._kinds.add(number, kind)
@@ -270,12 +271,11 @@ class Candidates:
         if found is None:
             keys = ("no line" if line is None else "any line", *facts, *(("unread",) if unread else ()))
             numbers = set[int]().union(*[self._by_key.get(one, _NONE) for one in keys], *map(self._kinds.of, programs))
-            asking = [(*self._numbered[number], self._numbered[number][1].line) for number in sorted(numbers)]
             found = tuple(
                 [
-                    (at, condition, is_exception, () if demand is None else demand.texts)
-                    for at, condition, is_exception, demand in asking
-                    if demand is None or (line is not None and demand.facts <= facts)
+                    one
+                    for one in map(self._numbered.__getitem__, sorted(numbers))
+                    if (demand := one[1].line) is None or (line is not None and demand.facts <= facts)
                 ]
             )
             # Names come from lines: without limits, invented ones would fill the memory.
