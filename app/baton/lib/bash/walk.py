@@ -224,6 +224,7 @@ class Walk:
             scripts, hidden = self.interpreters.scripts(use, runs, index, place, piped=piped)
             code = self.interpreters.code(use, runs, index, place)
         wraps = bool(runs.commands or scripts or (code and code.runs))
+        fed = "" if place.input is None else input_of(place.input)
         listing.programs[index] = Program(
             argv=tuple([word.text for word in argv]),
             name=use.name,
@@ -234,7 +235,7 @@ class Walk:
             categories=interpreters.categories(use.categories, code)
             if code
             else _categories(use, wraps=wraps, hidden=hidden),
-            input="arguments" if piped or (marked and _names_results(argv)) else input_of(place.input),
+            input="arguments" if piped or (marked and _names_results(argv)) else fed,
             wraps=wraps or function,
             depth=place.depth,
             guess=listing.guessing,
@@ -242,18 +243,18 @@ class Walk:
             meant=self.meaning > 0,
             unnamed=not use.name
             and (not listing.guessing or argv[0].dynamic)
-            and (len(argv) > 1 or (place.input is not None and input_of(place.input) == "pipe"))
+            and (len(argv) > 1 or fed == "pipe")
             and not wraps
             and not place.defines
             and not (len(argv) > 1 and all(word.text in _QUESTIONS for word in argv[1:]))
             and (piped != "" or not arguments.starts_itself(argv, place)),
             reads_files=code is not None and code.reads != (),
-            quoted=frozenset([word.text for word in marked if word.keeps_globs]),
+            quoted=frozenset([word.text for word in marked if word.keeps_globs]) if marked else frozenset(),
         )
         if place.depth and place.input is not None:  # `curl … | bash -c "$(cat)"`
             listing.printed_files[index] = place.input
         self.note(use, index, place, appended, passes_on=wraps or function or use.entry is None)
-        if use.name and (len(argv) > 1 or place.input is not None) and not function:
+        if use.name and not function and (use.entry is None or use.raw_flags or use.categories in _TOOLS):
             self.maybe_wrap(use, argv, place)
         if wraps or code:
             self.inside(use, runs, scripts, code, index, place, appended)
@@ -316,7 +317,7 @@ class Walk:
     def maybe_wrap(self, use: classify.Invocation, argv: list[Word], place: Position) -> None:
         """Remember an unknown program, or an option named after a command: these are listed at the end of the line."""
         known = use.entry is not None and not _may_carry(use)
-        if known and not (use.raw_flags and any(map(_HOOK_OPTION.match, use.raw_flags))):
+        if (len(argv) == 1 and place.input is None) or (known and not any(map(_HOOK_OPTION.match, use.raw_flags))):
             return
         if not self.listing.guessing and len(self.maybe_wrappers) < misreadings.MAX_WRAPPERS:
             copied = place.below(subshell=True) if place.level < misreadings.MAX_DEPTH // 2 else None
