@@ -24,7 +24,8 @@ _MAX_HELD = 100  # maximum commands in one program's arguments: each is parsed s
 class HeldVariables:
     """The variables with commands in one line, and those not yet used by a program.
 
-    `given` are all variables of later programs, `aliases` the values of a program's own ones.
+    `given` are all variables of later programs, `aliases` the values of a program's own ones. `followed` are the settings
+    of files, by program: each program of the line has them, the commands in them as well.
     """
 
     def __init__(self, held: HeldCommands) -> None:
@@ -33,6 +34,7 @@ class HeldVariables:
         self.pairs: dict[str, str] = {}
         self.given: dict[str, str] = {}
         self.aliases: dict[tuple[str, str], str] = {}
+        self.followed: set[tuple[str, str, str]] = set()
         self.seen = 0
 
     def add(self, exports: list[str]) -> None:
@@ -190,7 +192,9 @@ def _settings(
         yield key, value, stays
     for text in map(text_of, files) if text_of is not None else ():
         for key, value in settings_of(text or ""):
-            yield key, value, True
+            if (use.name, key, value) not in variables.followed:
+                variables.followed.add((use.name, key, value))
+                yield key, value, True
 
 
 def _arguments(
