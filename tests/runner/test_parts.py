@@ -122,7 +122,7 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
         ("providers: {'a/b': {command: [x]}}", "`a/b` may contain only"),
         ("providers: {goose: {driver: claude-print}}", "`goose` needs a `command`"),
         ("slot: 2", "did you mean `slots`"),
-        ("providers: {codex: {command: [x], driver: telnet}}", "driver"),
+        ("providers: {codex: {command: [x], driver: telnet}}", "`driver`: `telnet` is not allowed; allowed: `acp`"),
         ("{", "is not valid"),
     ],
 )
