@@ -239,6 +239,15 @@ def test_a_command_in_a_page_exists():
     assert {one: pages for one, pages in inline().items() if unknown(one)} == {}
 
 
+def test_a_command_in_a_message_exists():
+    wrong = {}
+    for path in (*(ROOT / "app/baton").rglob("*.py"), *(ROOT / "web/src").rglob("*.tsx")):
+        for span in re.findall(r"(?:`|<code>)(baton [a-z]+ [^`{<\\\n]+)(?:`|</code>)", path.read_text()):
+            if not re.match(r"baton (?:hook|relay|jobs reply) ", span) and unknown(span.partition(": ")[0]):
+                wrong.setdefault(span, []).append(path.name)
+    assert wrong == {}
+
+
 def test_a_command_that_does_not_exist_is_seen():
     spans = ("baton modes", "baton mode on", "baton mode enable --now", "make all", "python -m bench.gone")
     assert [one for one in spans if not unknown(one)] == []
