@@ -184,8 +184,7 @@ ENVIRONMENTS = [
 
 @every(("name", "env_pass", "own", "more"), ENVIRONMENTS)
 def test_an_agent_gets_what_is_allowed_and_no_other_secret(name, env_pass, own, more):
-    provider = config.Provider(command=["x"], env_pass=own)
-    made = environment(FULL, name, provider, env_pass)
+    made = environment(FULL, name, config.Provider(command=["x"], env_pass=own), env_pass)
     assert made == {key: FULL[key] for key in EVERYBODY | more}
 
 
