@@ -55,7 +55,7 @@ def test_an_agent_makes_itself_no_token(sqlite_url):
     ("arguments", "env", "code", "words"),
     [
         (("downgrade", "0815", "--yes"), {}, 1, "known revisions: `0032`"),
-        (("check",), {"BATON_DATABASE_URL": "mysql://x/y"}, 1, "unknown database `mysql`"),
+        (("check",), {"BATON_DATABASE_URL": "mysql://x/y"}, 2, "`BATON_DATABASE_URL` is not valid"),
         (("check",), {"BATON_DATABASE_URL": "postgresql://u:s3cretpass@127.0.0.1:1/x"}, 1, "baton: "),
         (("admin-token",), {}, 1, "`baton db check`"),
         (("admin-token", "--expires", "soon"), {}, 2, "`soon` is not a time span"),

@@ -28,6 +28,12 @@ def test_anything_else_is_refused_with_what_is_allowed(text):
         time_span(text)
 
 
+@every("parts", [("",), ("approvals", ""), ("exceptions", "", "grant")])
+def test_an_empty_id_is_refused_before_the_server_is_asked(parts):
+    with pytest.raises(options.UsageError, match="a name or an id is empty"):
+        options.path_of(*parts)
+
+
 def test_a_bare_number_counts_in_the_unit_that_the_option_had():
     parse = options.span_of(timedelta(minutes=1))
     assert parse("5") == parse("5m") == parse("300s") == timedelta(minutes=5)

@@ -8,8 +8,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
 
 from baton import cli
+from baton.cli.app import app
 from baton.cli.output import plain, show_findings, show_json, show_json_line, show_table
 
 ROWS = [("1", "allow", "ls"), ("22", "block", "a\nb\x1b[2J" + "c" * 200), ("3", "ask", "")]
@@ -151,3 +153,14 @@ def test_every_table_of_the_command_line_fits_80_columns_in_an_operators_words(t
     rows = [[LONG.get(name, "12,345") for name in columns], [LONG.get(name, "a longer text of it") for name in columns]]
     wide = [line for line in terminal(show_table, columns, rows, none="").splitlines() if len(line) > 80]
     assert (wide, INTERNAL & set(columns)) == ([], set())
+
+
+def options_of(command):
+    yield from command.params
+    for name in getattr(command, "commands", ()):
+        yield from options_of(command.get_command(None, name))
+
+
+def test_no_option_offers_an_empty_value():
+    options = list(options_of(typer.main.get_command(app)))
+    assert [one.name for one in options if "" in getattr(one.type, "choices", ())] == []

@@ -108,6 +108,7 @@ def test_an_admin_unlocks_a_rule_for_a_team_and_locks_it_again(server, baton):
     assert "a lecture" in baton("unlocks").stdout
     (one,) = json.loads(baton("unlocks", "--json").stdout)
     assert f"baton policy relock {one['id']}" in made
+    assert "`baton policy unlocks` lists them" in baton("relock", "guardrails/fork-bomb").stderr
     assert "the lock holds again" in baton("relock", one["id"], "--reason", "over").stdout
     assert json.loads(baton("unlocks", "--json").stdout) == []
 

@@ -56,7 +56,10 @@ def test_an_admin_enters_a_team_and_says_what_it_answers_for(baton):
 def test_the_organisation_locks_the_mode_and_a_team_may_be_stricter(baton):
     locks = ("mode", "enable", "--scope", "organisation", "--locked", "--level", "guidance")
     assert "for everybody" in baton("admin", *locks, "--expires", "8h", "--reason", "review")
-    assert "may not set the mode at scope" in baton("lea", *locks, refused=True)
+    assert "at scope `organisation`; allowed: `session`, `user_project`" in baton("lea", *locks, refused=True)
+    assert "allowed: `session`, `user` (" in baton("dora", "freeze", "--reason", "x", refused=True)
+    assert "There was no freeze of team:web to end." in baton("lea", "freeze", "--end", "--scope", "team:web")
+    assert "freeze.end" not in baton("admin", "audit")
     assert "without effect: the organisation locked the mode (level: guidance)" in baton("dora", "mode", "disable")
     assert "is on (level: guidance)" in baton("dora", "mode", "status")
     assert "for team web" in baton("lea", "mode", "enable", "--scope", "team")

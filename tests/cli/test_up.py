@@ -87,8 +87,7 @@ def test_without_yes_and_a_terminal_nothing_changes(machine):
 
 
 def test_only_clients_of_this_machine_get_hooks(server, tmp_path):
-    machine = Machine(tmp_path, server.url, [".gemini"])
-    (change,) = machine.does("up")["changes"]
+    (change,) = Machine(tmp_path, server.url, [".gemini"]).does("up")["changes"]
     assert change == f"install the hooks of Gemini CLI in {tmp_path}/.gemini/settings.json"
 
 

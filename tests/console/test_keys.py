@@ -30,8 +30,7 @@ def test_help_lists_the_keys_of_the_screen_and_those_of_everywhere(signed_in):
 )
 def test_the_palette_goes_to_a_screen_and_to_a_rule(signed_in, typed, address):
     signed_in.keyboard.press("Control+k")
-    field = signed_in.get_by_role("textbox", name="Go to")
-    field.fill(typed)
+    signed_in.get_by_role("textbox", name="Go to").fill(typed)
     signed_in.get_by_role("option", name=typed).first.wait_for()
     assert_accessible(signed_in)
     signed_in.keyboard.press("Enter")

@@ -505,7 +505,7 @@ async def test_a_request_and_its_approval_end_with_their_time(database, redis, s
     request = await tried()
     now[0] = start + timedelta(minutes=answered_at)
     if passes is None:
-        with pytest.raises(Conflict, match="already expired"):
+        with pytest.raises(Conflict, match="already expired; a new call makes"):
             await approvals.answer(ann, request, approve=True, reason="")
         return
     await approvals.answer(ann, request, approve=True, reason="")

@@ -77,8 +77,7 @@ def test_a_call_that_no_rule_spoke_of_says_why_of_each(http):
 def test_a_rule_about_history_is_explained_by_the_calls_before(http):
     http.put("/mode", json={"scope": "session", "id": "looking", "enabled": True, "level": "strict"})
     decided(http, "Read", session_id="looking", file_path="a.py")
-    second = decided(http, "Read", session_id="looking", file_path="b.py")
-    found = explained(http, second)
+    found = explained(http, decided(http, "Read", session_id="looking", file_path="b.py"))
     assert found["missing"] == []
     assert found["effect"] == "deny"
     assert (found["mode"]["level"], found["mode"]["scope"]) == ("strict", "session")

@@ -61,8 +61,7 @@ def test_a_call_has_the_outcome_that_its_client_reports(client, tool, given, rep
 
 
 def test_an_obeyed_rewrite_ran_on_the_model_that_it_was_given(client):
-    answer = client.call("PreToolUse", "Agent", EXPLORE)
-    given = answer["hookSpecificOutput"]["updatedInput"]
+    given = client.call("PreToolUse", "Agent", EXPLORE)["hookSpecificOutput"]["updatedInput"]
     client.call("PostToolUse", "Agent", given, tool_response=FULL, duration_ms=1131)
     client.came_to("ran")
     [one] = client.decisions()

@@ -93,8 +93,7 @@ def test_a_test_run_is_refused_and_git_status_is_not(strict):
 
 def test_a_second_look_up_is_refused_until_three_other_calls_have_passed(strict):
     script = [read(strict, "a.py"), read(strict, "b.py"), bash("ls"), bash("pwd"), bash("date"), read(strict, "b.py")]
-    played = strict.claude({"main": [*script, "bye"]})
-    first, second, *_, reopened = played.results()
+    first, second, *_, reopened = strict.claude({"main": [*script, "bye"]}).results()
     assert "x = 1" in first
     assert "Explore" in second
     assert "x = 1" not in second
@@ -103,8 +102,7 @@ def test_a_second_look_up_is_refused_until_three_other_calls_have_passed(strict)
 
 def test_look_ups_by_shell_are_look_ups_too(strict):
     script = [bash("cat a.py"), bash("sed -n 1,5p b.py"), read(strict, "b.py"), bash("git status --short || true")]
-    played = strict.claude({"main": [*script, "bye"]})
-    first, second, third, status = played.results()
+    first, second, third, status = strict.claude({"main": [*script, "bye"]}).results()
     assert "x = 1" in first
     assert "Explore" in second
     assert "Explore" in third

@@ -238,6 +238,5 @@ def scripts(seed: int) -> Iterator[str]:
     """Yield scripts without end."""
     while True:
         flow = Flows(seed)
-        text = flow.script()
-        yield "\n".join([*flow.waiting, text])
+        yield "\n".join([*flow.waiting, flow.script()])
         seed += 1

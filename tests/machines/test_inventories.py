@@ -102,8 +102,7 @@ async def test_without_redis_what_this_process_knows_holds_and_the_rest_is_named
     await begun(one)
     await one.put(ANN, "claude-code", SUM, TEXT)
     await names(one)
-    away = Redis("unix:///nowhere", timeout_s=1)
-    one._redis = other._redis = away
+    one._redis = other._redis = Redis("unix:///nowhere", timeout_s=1)
     assert await names(one) == (["one"], False)
     assert await names(other) == (None, True)
     with pytest.raises(RedisUnavailable):

@@ -32,8 +32,7 @@ NOBODY = Users(None, unheard(None), organisation="default", team="web")
 
 @pytest.fixture
 async def modes(tmp_path, database_url):
-    settings = Settings(home=tmp_path, database_url=database_url)
-    database = Database(settings)
+    database = Database(Settings(home=tmp_path, database_url=database_url))
     moment = [NOON]
     service = Modes(database, unheard(database), organisation="default", auto_level="strict", now=lambda: moment[0])
     service.moment = moment

@@ -273,7 +273,7 @@ def test_a_disabled_user_who_is_moved_stays_disabled(server, admin):
     assert admin.put("/teams/data", json={}).status_code == 200
     assert admin.put("/users/left", json={"team": "data"}).json()["disabled_at"]
     with bearer(server, text) as left:
-        assert left.get("/mode").status_code == 401
+        assert "run `baton user set left --enabled`" in left.get("/mode").json()["detail"]
         assert "disabled_at" not in admin.put("/users/left", json={"disabled": False}).json()
         assert left.get("/mode").status_code == 200
 

@@ -122,7 +122,7 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
         ("providers: {'a/b': {command: [x]}}", "`a/b` may contain only"),
         ("providers: {goose: {driver: claude-print}}", "`goose` needs a `command`"),
         ("slot: 2", "did you mean `slots`"),
-        ("providers: {codex: {command: [x], driver: telnet}}", "driver"),
+        ("providers: {codex: {command: [x], driver: telnet}}", "`driver`: `telnet` is not allowed; allowed: `acp`"),
         ("{", "is not valid"),
     ],
 )
@@ -184,8 +184,7 @@ ENVIRONMENTS = [
 
 @every(("name", "env_pass", "own", "more"), ENVIRONMENTS)
 def test_an_agent_gets_what_is_allowed_and_no_other_secret(name, env_pass, own, more):
-    provider = config.Provider(command=["x"], env_pass=own)
-    made = environment(FULL, name, provider, env_pass)
+    made = environment(FULL, name, config.Provider(command=["x"], env_pass=own), env_pass)
     assert made == {key: FULL[key] for key in EVERYBODY | more}
 
 

@@ -59,8 +59,7 @@ class ChatEndpoint:
             writer.close()
 
     async def _one(self, reader, writer):
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        lines = head.split("\r\n")
+        lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:] if line)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         method, path, _ = lines[0].split(" ")

@@ -239,6 +239,12 @@ def test_a_command_in_a_page_exists():
     assert {one: pages for one, pages in inline().items() if unknown(one)} == {}
 
 
+def test_a_command_in_a_message_exists():
+    texts = [path.read_text() for path in (*(ROOT / "app/baton").rglob("*.py"), *(ROOT / "web/src").rglob("*.tsx"))]
+    spans = {one for text in texts for one in re.findall(r"(?:`|<code>)(baton [a-z]+ [^`{<\\\n]+)(?:`|</code>)", text)}
+    assert [one for one in spans if unknown(one.partition(": ")[0])] == []
+
+
 def test_a_command_that_does_not_exist_is_seen():
     spans = ("baton modes", "baton mode on", "baton mode enable --now", "make all", "python -m bench.gone")
     assert [one for one in spans if not unknown(one)] == []

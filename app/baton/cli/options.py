@@ -25,7 +25,9 @@ class UsageError(ApiError):
 
 
 def path_of(*parts: str | int) -> str:
-    """Return a path of the API, such as `/users/ada`. A name in it may have slashes."""
+    """Return a path of the API, such as `/users/ada`. A name in it may have slashes. Raise UsageError for an empty one."""
+    if "" in parts:
+        raise UsageError("a name or an id is empty; give one")
     return "".join(f"/{quote(str(one), safe='')}" for one in parts)
 
 

@@ -130,7 +130,8 @@ def _callers(answer: dict[str, Any]) -> None:
     elif not answer["clients"]:
         print("  clients: none yet; `baton hooks install` connects one")
     for client in answer["clients"]:
-        who = f"{client['client']} of {client['user']}"
+        name = plain(client["client"])
+        who = f"{name} of {client['user']}"
         if seen := client.get("last_seen"):
             print(f"  client {who}: last seen {_ago(seen)} ago")
         else:
@@ -139,7 +140,7 @@ def _callers(answer: dict[str, Any]) -> None:
                 f"  ! hooks of {who}: installed {ago} ago, never heard of: start a session, or run `baton doctor` there"
             )
         if client["silent"]:
-            print(f"  ! {client['user']} is at work, but {client['client']} is silent: run `baton doctor` there")
+            print(f"  ! {client['user']} is at work, but {name} is silent: run `baton doctor` there")
     for one in answer.get("unchecked", []):
         since = _ago(one["started_at"])
         print(plain(f"  ! {one['client']} (process {one['pid']}) has run for {since} unchecked: {one['why']}"))

@@ -168,8 +168,7 @@ def _start(url: str) -> str:
     home, begin = server_home(), time.monotonic()
     print(f"starting a server at {url} …", file=sys.stderr, flush=True)
     home.mkdir(parents=True, mode=0o700, exist_ok=True)
-    parts = urlsplit(url)
-    env = os.environ | {"BATON_HOME": str(home), "PORT": str(parts.port or 80)}
+    env = os.environ | {"BATON_HOME": str(home), "PORT": str(urlsplit(url).port or 80)}
     with (home / "server.log").open("ab") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "baton", "serve"], cwd=home, env=env, start_new_session=True,

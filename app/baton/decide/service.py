@@ -72,8 +72,7 @@ class Installation:
 
     def refresh(self) -> None:
         """Look at the server's processes again."""
-        lines = [*self._paths, *(f"process\t{number}" for number in self._numbers())]
-        own = "\n".join(lines)
+        own = "\n".join([*self._paths, *(f"process\t{number}" for number in self._numbers())])
         if own != self._own:
             self._own = own
             self._known.clear()

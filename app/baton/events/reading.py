@@ -107,18 +107,16 @@ class EventReader:
         return EventPage(events=events, cursor=place_text(place), gap=gap)
 
 
-def topic_named(name: str) -> Topic:
+def topic_named(name: str, field: str = "topic") -> Topic:
     """Return a topic by its short name.
 
     Raises:
         Invalid: If it is unknown; the error names the nearest.
     """
-    topic = BY_NAME.get(name)
-    if topic is None:
-        near = get_close_matches(name, BY_NAME, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise Invalid("topic", f"is `{name}`, an unknown topic{hint}", list(BY_NAME))
-    return topic
+    if name not in BY_NAME:
+        hint = "".join(f"; did you mean `{near}`?" for near in get_close_matches(name, BY_NAME, 1))
+        raise Invalid(field, f"is `{name}`, an unknown topic{hint}", list(BY_NAME))
+    return BY_NAME[name]
 
 
 def _admitted(principal: Principal, name: str) -> tuple[Topic, Reach]:

@@ -109,8 +109,7 @@ def _inlined(topic: Topic) -> dict[str, Any]:
 def _components(topic: Topic) -> tuple[tuple[str, dict[str, Any]], dict[str, Any]]:
     (reference,), definitions = msgspec.json.schema_components([topic.payload], ref_template="#/$defs/{name}")
     name = reference["$ref"].rpartition("/")[2]
-    own = definitions.pop(name)
-    return (name, own), dict(definitions)
+    return (name, definitions.pop(name)), dict(definitions)
 
 
 def _may_be_absent(topic: Topic, name: str) -> bool:

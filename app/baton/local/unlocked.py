@@ -45,8 +45,7 @@ def hold(url: str, token: str) -> None:
         assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - they are pipes
         process.stdin.write(json.dumps(order).encode())
         process.stdin.close()
-        ready = process.stdout.readline()
-        if not ready:
+        if not process.stdout.readline():
             raise OSError("the process for storing the token did not start")
         process.returncode = 0  # it continues in the background
 

@@ -89,8 +89,7 @@ async def delete_mode(
     if_match: IfMatch = None,
 ) -> Response:
     """Remove the setting at one scope, so that the wider ones decide again. Removing an absent setting is no error."""
-    where = target(caller, users, scope, id, user, project)
-    await modes.delete(caller, where, if_match, reason)
+    await modes.delete(caller, target(caller, users, scope, id, user, project), if_match, reason)
     return Response(status_code=204)
 
 

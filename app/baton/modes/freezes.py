@@ -125,6 +125,7 @@ class Freezes:
                 await self._check_rights(change.connection, actor, before, name)
             elif freeze is None:
                 change.unchanged()
+                return
             digest = sha256("".join(f"{len(part)}:{part}" for part in (self._organisation, *key)).encode()).hexdigest()
             await change.connection.execute(delete(FREEZES).where(FREEZES.c.key == digest))
             if freeze is not None:

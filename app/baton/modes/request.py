@@ -13,6 +13,7 @@ from baton.shared.storable import project_name
 _WIDTH: dict[Reach, int] = {"own": 0, "team": 1, "organisation": 2}
 _NEEDED: dict[Scope, int] = {"session": 0, "user_project": 0, "user": 0, "project": 1, "team": 1, "organisation": 2}
 """How far a permission must reach to set the mode at a scope."""
+_NEVER = ("freeze", "user_project")  # freezes have no such scope
 
 
 class ModeTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +97,8 @@ def _check_scope(own: Principal, reach: Reach, scope: Scope, what: str) -> None:
         person = permitted(msgspec.structs.replace(own, agent=False), "modes.write")
         if person is not None and _WIDTH[person] >= _NEEDED[scope]:
             raise PersonRequired(f"to {what} at scope `{scope}` needs a person; {ASK_A_PERSON}")
-        raise Forbidden(f"role `{own.role}` may not {what} at scope `{scope}`")
+        scopes = [f"`{one}`" for one, least in _NEEDED.items() if least <= _WIDTH[reach] and (what, one) != _NEVER]
+        raise Forbidden(f"role `{own.role}` may not {what} at scope `{scope}`; allowed: {', '.join(scopes)}")
 
 
 def _check_team(caller: Caller, team: str, otherwise: str) -> None:

@@ -111,7 +111,7 @@ async def answer(
     if found.state == state:
         return found, False
     if found.state != "waiting" or found.expires_at <= now:
-        over = found.state if found.state != "waiting" else "expired"
+        over = found.state if found.state != "waiting" else "expired; a new call makes another request"
         by = f" by `{found.decided_by}`" if found.decided_by else f": {found.answer_reason}" * bool(found.answer_reason)
         raise Conflict(f"request `{found.id}` is already {over}{by}")
     answered = msgspec.structs.replace(

@@ -96,18 +96,18 @@ class Tokens:
         user = self._users.find(token.user)
         why = self._refusal(token)
         if user is None or why:
-            raise Unauthenticated(f"token `{token.id}` {why}; {_MEND}", token_id=token.id)
+            raise Unauthenticated(f"token `{token.id}` {why}", token_id=token.id)
         self._used[token.id] = self._now()
         return principal_of(self._organisation, user, token)
 
     def _refusal(self, token: Token) -> str:
         user = self._users.find(token.user)
         if token.revoked_at is not None:
-            return "was revoked"
+            return f"was revoked; {_MEND}"
         if token.expires_at is not None and token.expires_at <= self._now():
-            return f"expired at {token.expires_at.isoformat(timespec='seconds')}"
+            return f"expired at {token.expires_at.isoformat(timespec='seconds')}; {_MEND}"
         if user is None or user.disabled_at is not None:
-            return "belongs to a disabled user"
+            return f"belongs to a disabled user; ask an admin to run `baton user set {token.user} --enabled`"
         return ""
 
     async def create(

@@ -212,7 +212,7 @@ T = TypeVar("T", User, Team, Project, Alias)
 _WAYS = {
     "user": "an admin adds it with `baton user set`",
     "project": "an admin adds it with `baton team project set`",
-    "rule": "`baton policy list` shows the rules",
+    "rule": "`baton policy hits` lists the rules",
 }
 """What to do about an unknown name."""
 KIND = "users"

@@ -353,7 +353,7 @@ class Policies:
         if fresh is not before.whole.policies:
             if fresh.tables.secrets is not before.whole.policies.tables.secrets:
                 masking.learn(fresh.tables.secrets)
-            log.info("policy revision %s is active, %s was", fresh.revision, before.whole.policies.revision)
+            log.info("policy revision %s is active instead of %s", fresh.revision, before.whole.policies.revision)
             self._loaded_at = datetime.now(UTC)
         return not problems
 

@@ -81,7 +81,7 @@ class Unlocks:
         require(principal, "policies.unlock")
         found = next((one for one in self._policies.unlocks if one.id == unlock_id), None)
         if found is None:
-            raise NotFound(f"there is no unlock `{unlock_id[:100]}`")
+            raise NotFound(f"there is no unlock `{unlock_id[:100]}`; `baton policy unlocks` lists them")
         async with self._changes.write(KIND, principal, "policies.lock") as change:
             if await store.remove(change.connection, self._organisation, unlock_id):
                 await change.audit(unlock_id, before=msgspec.to_builtins(found), reason=reason)

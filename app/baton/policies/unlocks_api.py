@@ -53,7 +53,7 @@ async def list_policy_unlocks(caller: CallerOf, unlocks: UnlocksOf) -> list[Show
     return unlocks.list_unlocks(caller.principal)
 
 
-@router.delete("/policies/unlocks/{unlock_id}", status_code=204, dependencies=[ADMIN])
+@router.delete("/policies/unlocks/{unlock_id:path}", status_code=204, dependencies=[ADMIN])
 async def end_policy_unlock(
     caller: CallerOf, unlocks: UnlocksOf, unlock_id: str, reason: Annotated[str, Query(max_length=1_000)] = ""
 ) -> Response:

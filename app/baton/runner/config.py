@@ -3,8 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
@@ -12,10 +11,10 @@ import msgspec
 import yaml
 from msgspec.structs import replace
 
+from baton.lib.text.yaml_lines import ProblemError, fit
 from baton.shared.providers import ACP_AGENTS, near_provider, provider_name
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_UNKNOWN = re.compile(r"unknown field `(.+?)`")
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Uncommitted = Literal["snapshot", "leave", "refuse"]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -105,11 +104,13 @@ def load(path: Path) -> RunnerConfig:
         given = {name: value for name, value in read.items() if value is not None} if isinstance(read, dict) else read
         if isinstance(given, dict) and isinstance(given.get("providers"), dict):
             given["providers"] = {name: one or {} for name, one in given["providers"].items()}
-        config = msgspec.convert(given or {}, RunnerConfig)
+        config = fit(str(path), given or {}, {}, RunnerConfig)
     except FileNotFoundError:
         raise ConfigError(f"`{path}` does not exist; create it with `baton runner init`") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
-        raise ConfigError(f"`{path}` is not valid: {error}{_likely(str(error))}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"`{path}` is not valid: {error}") from None
+    except ProblemError as error:
+        raise ConfigError(f"`{path}` is not valid: {error.problem.text}") from None
     config = replace(config, providers=_named(path, config.providers))
     for alias in config.workspaces:
         _check_workspace(path, alias, config)
@@ -155,24 +156,6 @@ def _named(path: Path, providers: Mapping[str, Provider]) -> dict[str, Provider]
             raise ConfigError(f"`{path}`: provider `{text}` needs a `command`{hint}")
         found[name] = provider if provider.command or known is None else replace(provider, command=list(known.command))
     return found
-
-
-def _likely(error: str) -> str:
-    """Return a suggestion for an unknown field, or ""."""
-    found = _UNKNOWN.search(error)
-    places: dict[str, type[msgspec.Struct]] = {
-        "providers": Provider,
-        "worktrees": WorktreeConfig,
-        "workspaces": Workspace,
-    }
-    kind = next((kind for place, kind in places.items() if f"`$.{place}" in error), RunnerConfig)
-    fields = kind.__struct_fields__
-    return _near(found[1], fields) if found else ""
-
-
-def _near(wrong: str, allowed: Sequence[str]) -> str:
-    near = get_close_matches(wrong, allowed, 1)
-    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def program(provider: Provider, env: Mapping[str, str]) -> str | None:

@@ -83,9 +83,6 @@ def with_locations(kind: str | None, given: dict[str, Any], locations: Iterable[
 
 def named_paths(given: dict[str, Any]) -> list[str]:
     """List the paths in a tool call's input."""
-    values = (value for name in _PATHS for value in _listed(given.get(name)))
+    values = (given.get(name) for name in _PATHS)
+    values = (one for value in values for one in (value if isinstance(value, list) else [value]))
     return [value for value in values if isinstance(value, str) and value]
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import socket
+from errno import EADDRINUSE
 
 import typer
 
@@ -34,10 +35,13 @@ def serve() -> None:
     try:
         listener = _listen(settings)
     except OSError as error:
-        logs.problem(
-            f"cannot listen on {settings.host}:{settings.port}: {(error.strerror or str(error)).lower()}."
-            " Set PORT to another one, or check for a running Baton with `baton status`."
+        remedy = (
+            "Set PORT to another one, or check for a running Baton with `baton status`"
+            if error.errno == EADDRINUSE
+            else "Set BATON_HOST to an address of this machine, and PORT to one that you may use"
         )
+        why = (error.strerror or str(error)).lower()
+        logs.problem(f"cannot listen on {settings.host}:{settings.port}: {why}. {remedy}.")
         raise typer.Exit(1) from None
 
     from baton.kernel.http.serving.server import run

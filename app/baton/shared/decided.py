@@ -137,8 +137,7 @@ def _command(call: ToolCall) -> str:
 
 def packed_record(record: Record | DecidedCall) -> bytes:
     """Build, bound, mask and encode a record."""
-    built = decision_record(record) if isinstance(record, DecidedCall) else record
-    return _encode(masked(built))
+    return _encode(masked(decision_record(record) if isinstance(record, DecidedCall) else record))
 
 
 def answer_of(verdict: Verdict) -> HookAnswer:

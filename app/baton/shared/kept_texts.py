@@ -1,7 +1,7 @@
 """Mask and bound the texts of a struct before it leaves the process, as the type of each field declares."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter, le
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -43,7 +43,7 @@ class KeptTexts(Generic[S]):
             elif inner is not None and inner is not OWN:
                 (self._lists if several else rules)[name] = inner
                 window = 2 * inner.longest if several else max(WINDOW, 2 * inner.longest)
-                masked, bounded = _masker(inner), _bounder(window)
+                masked, bounded = _masker(inner), partial(cut_at_word, longest=window)
                 self._masks.append((name, _of_each(masked, inner.most) if several else masked))
                 self._bounds.append((name, _of_each(bounded, inner.most) if several else bounded))
         # Sorted, so that all single texts are read at once and divided by two cuts: each record is checked.
@@ -138,7 +138,3 @@ def _masker(kept: TextRule) -> _Change:
     if kept.cut == "ellipsis":
         return lambda text: mask_and_cut(storable(text), kept.longest)
     return lambda text: mask(storable(text))[: kept.longest]
-
-
-def _bounder(window: int) -> _Change:
-    return lambda text: cut_at_word(text, window)

@@ -64,8 +64,7 @@ def test_the_reason_for_which_a_job_waits(task, runners, busy, reason, words):
 
 
 def test_since_when_and_until_when_a_job_waits():
-    away = runner(last_seen=NOW - 2 * MINUTE)
-    found = waiting_of(JOB, [away], [], NOW)
+    found = waiting_of(JOB, [runner(last_seen=NOW - 2 * MINUTE)], [], NOW)
     assert (found.since, found.expires_at) == (NOW - 2 * MINUTE, NOW + 58 * MINUTE)
     found = waiting_of(JOB, [], [], NOW)
     assert (found.since, found.expires_at) == (NOW - 5 * MINUTE, NOW + 55 * MINUTE)

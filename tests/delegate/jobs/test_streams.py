@@ -84,8 +84,7 @@ async def test_a_session_s_stream_has_all_its_jobs_in_one_order(world):
 
 async def test_a_stream_that_nobody_wants_ends(world):
     job, wanted = await world.delegate(), [True]
-    stream = world.streams.of_job(job, 0, lambda: wanted[0])
-    reading = asyncio.create_task(read(stream))
+    reading = asyncio.create_task(read(world.streams.of_job(job, 0, lambda: wanted[0])))
     while not world.notifier._waiting:  # noqa: ASYNC110 - it tells nobody that it waits
         await asyncio.sleep(0)
     wanted[0] = False

@@ -182,8 +182,7 @@ async def test_a_job_has_its_time(world):
 
 
 async def test_a_poll_waits_for_a_job(world):
-    runner = Runner(world)
-    polling = asyncio.create_task(runner.poll(wait_s=20))
+    polling = asyncio.create_task(Runner(world).poll(wait_s=20))
     while not (await world.runners.visible(ADA)):  # noqa: ASYNC110 - SQL has no event
         await asyncio.sleep(0.01)
     job = await world.delegate()
@@ -222,8 +221,7 @@ async def test_jobs_run_once_each_on_four_runners_of_two_servers(world, database
     ran = []
 
     async def work(number):
-        one = worlds[number % 2]
-        runner = Runner(one, name=f"r{number}", slots=3)
+        runner = Runner(worlds[number % 2], name=f"r{number}", slots=3)
         while True:
             leases = (await runner.poll()).jobs
             if not leases:

@@ -91,9 +91,10 @@ def test_the_file_has_the_open_topics_alone(running):
         ({"url": "http://127.0.0.1:1/", "topics": ["jobs"]}, ("url", "internal address", "BATON_WEBHOOK_HOSTS")),
         ({"url": "http://169.254.169.254/", "topics": ["jobs"]}, ("url", "internal address")),
         ({"url": "ftp://8.8.8.8/", "topics": ["jobs"]}, ("url", "http://")),
-        ({"url": "https://8.8.8.8/", "topics": ["job"]}, ("topic", "did you mean `jobs`?")),
+        ({"url": "https://8.8.8.8/", "topics": ["job"]}, ("topics.0", "did you mean `jobs`?")),
         ({"url": "https://8.8.8.8/", "topics": ["claude-hook-event"]}, ("topics.0", "restricted")),
         ({"url": "https://8.8.8.8/", "topics": []}, ("topics",)),
+        ({"url": "https://none.invalid/", "topics": ["jobs"]}, ("url", "host `none.invalid` has no address")),
     ],
 )
 def test_a_wrong_webhook_is_told_what_is_wrong(running, body, names):

@@ -51,7 +51,9 @@ def test_what_somebody_else_wrote_neither_forges_a_line_nor_moves_a_cursor(writt
     assert not set(out) & {"\x1b", "\x9b", "\r", "\u202e", "\u200b"}
 
 
-def test_no_secret_of_an_exception_is_written(written):
+def test_no_secret_of_an_exception_or_a_webhook_s_address_is_written(written):
+    logging.getLogger("httpx2").setLevel(logging.NOTSET)
     out = written("it failed", exc_info=ValueError(f"cannot read {TOKEN}"))
     assert "ValueError" in out
     assert TOKEN not in out
+    assert not logging.getLogger("httpx2").isEnabledFor(logging.INFO)  # its lines have the whole address

@@ -1,4 +1,4 @@
-"""Sign-in settings that cannot work end the start, and name the variable."""
+"""Settings that cannot work end the start, and name the variable."""
 
 import pytest
 import typer
@@ -28,6 +28,12 @@ GOOD = {"BATON_AUTH": "on", "BATON_OIDC_ISSUER": "https://login.acme.example", "
         ),
         (GOOD | {"BATON_OIDC_USER_CLAIM": "a b"}, "`BATON_OIDC_USER_CLAIM` is"),
         (GOOD | {"BATON_OIDC_DOMAIN": "@acme.example"}, "`BATON_OIDC_DOMAIN` is"),
+        ({"BATON_REDIS_URL": "http://:hidden-away@h"}, "`BATON_REDIS_URL` is not valid. `redis://`, `rediss://`"),
+        ({"BATON_REDIS_URL": "redis://:hidden-away/x@h"}, "`BATON_REDIS_URL` is not valid."),
+        ({"BATON_DATABASE_URL": "mysql://a:hidden-away@h/x"}, "`BATON_DATABASE_URL` is not valid. `postgresql://`"),
+        ({"BATON_PRICES": "cheap"}, "`BATON_PRICES` is not valid. USD per million tokens"),
+        ({"BATON_EVENTS_TOPICS": "hidden-away"}, "`BATON_EVENTS_TOPICS` is not JSON, such as"),
+        ({"BATON_LOCAL_DELEGATION_ENDPOINTS": '{"test": {"key": "hidden-away"}}'}, "`test.url`: field required"),
     ],
 )
 def test_what_cannot_work_names_the_variable_and_no_secret(env, said, monkeypatch, capsys):

@@ -36,6 +36,19 @@ ALLOWED = [
 ]
 
 
+@every(
+    ("path", "body", "told"),
+    [
+        ("/spawn", {"agent_type": "explore", "prompt": " "}, "`prompt` is blank"),
+        ("/reports", {"decision_id": "x", "comment": "x" * 5_000}, "`comment` has 5000 characters; at most"),
+        ("/session", {}, "`body` is an object: give `code` or `token`, and not both"),
+        ("/delegate", {"user_prompt": "x", "provider": "codx"}, "did you mean `codex`? allowed: `codex`"),
+    ],
+)
+def test_a_wrong_value_is_told_in_plain_words(http, path, body, told):
+    assert told in http.post(path, json=body).json()["detail"]
+
+
 @every(("path", "allowed"), ALLOWED)
 def test_a_method_that_is_not_allowed_is_told_all_that_are(http, path, allowed):
     response = http.request("PATCH", path)

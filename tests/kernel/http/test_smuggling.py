@@ -36,8 +36,7 @@ def test_each_request_is_answered_once_and_none_in_its_body(ask, piece):
 
 @pytest.mark.parametrize("offer", UPGRADES.values(), ids=UPGRADES)
 def test_a_hook_that_offers_another_protocol_is_decided(ask, offer):
-    head = request(*offer, "connection: close", body=hook("rm -rf ~"))
-    [(status, body)] = answers(ask(head))
+    [(status, body)] = answers(ask(request(*offer, "connection: close", body=hook("rm -rf ~"))))
     assert status == 200
     assert json.loads(body)["hookSpecificOutput"]["permissionDecision"] == "deny"
 

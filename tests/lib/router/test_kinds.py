@@ -32,6 +32,5 @@ def test_an_agent_is_found_by_its_trade_and_a_word_of_its_own_counts_for_more():
     ranking = index.score("a traceback at start")
     assert index.names[ranking[0].agent] == "troubleshooter"
     assert ranking[0].words == ()
-    named = Agent(name="reader", description="Reads a traceback.")
-    index = Index([other, trade, named], None)
+    index = Index([other, trade, Agent(name="reader", description="Reads a traceback.")], None)
     assert index.names[index.score("a traceback at start")[0].agent] == "reader"

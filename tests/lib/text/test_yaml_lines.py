@@ -1,3 +1,5 @@
+from typing import Annotated, Literal
+
 import msgspec
 import pytest
 
@@ -12,6 +14,8 @@ class Condition(msgspec.Struct, forbid_unknown_fields=True):
 class Rule(msgspec.Struct, forbid_unknown_fields=True):
     id: str
     match: Condition | list[Condition] = []
+    modes: dict[str, list[Literal["strict", "guidance"]]] = {}
+    span: Annotated[str, msgspec.Meta(pattern="^[1-9]m$", description="`1m` to `9m`")] | None = None
 
 
 def test_every_path_has_its_line():
@@ -54,8 +58,12 @@ def test_what_we_do_not_accept_is_an_error_with_its_line(text, line, says):
     [
         ("id: x\nmatch:\n  - tools: [a]\n  - tool: [b]", "f.yaml:4: unknown key `tool`; did you mean `tools`?"),
         ("idd: x", "f.yaml:1: unknown key `idd`; did you mean `id`?"),
-        ("id: x\nmatch:\n  tools: [1]", "f.yaml:3: expected `str`, got `int`"),
+        ("id: x\nmatch:\n  tools: [1]", "f.yaml:3: `tools`: expected `str`, got `int`"),
         ("id:\n  - 1", "f.yaml:1: `id`: expected `str`, got `array`"),
+        ("match: []", "f.yaml:1: missing key `id`"),
+        ("id: x\nspan: 10m", "f.yaml:2: `span`: expected `1m` to `9m`"),
+        ("id: x\nmodes: {a: [stict]}", "f.yaml:2: `modes`: `stict` is not allowed; did you mean `strict`?"),
+        ("id: x\nmodes: {a: [off]}", "f.yaml:2: `modes`: `off` is not allowed; allowed: `guidance`, `strict`"),
     ],
 )
 def test_a_misfit_is_a_problem_with_file_line_and_a_likely_spelling(text, problem):

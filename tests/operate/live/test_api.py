@@ -27,8 +27,7 @@ def question(server, user, runner):
     """Let a delegated agent of a user ask for permission; return its job's and the question's id."""
     with server.client(**{"Baton-User": user}) as http:
         assert http.post(f"/runners/{runner}/poll", json=POLL).status_code == 200
-        task = {"user_prompt": "tidy up", "session_id": f"s-{user}"}
-        made = http.post("/delegate", json=task)
+        made = http.post("/delegate", json={"user_prompt": "tidy up", "session_id": f"s-{user}"})
         assert made.status_code < 300, made.text
         job = made.json()["job"]["id"]
 

@@ -47,8 +47,7 @@ def test_the_style_sheet_loads_nothing_from_elsewhere(http):
 
 
 def test_it_opens_this_servers_document(http, page):
-    script = http.get("/docs/start.js").text
-    name = re.search(r'url: "([^"]+)"', script)[1]
+    name = re.search(r'url: "([^"]+)"', http.get("/docs/start.js").text)[1]
     assert http.get(urljoin(str(page.url), name)).json()["info"]["title"] == "Baton"
 
 

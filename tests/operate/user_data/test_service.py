@@ -83,6 +83,7 @@ async def publish(redis, *whose):
 async def exported(user_data, principal, user):
     export = await user_data.export(principal, user)
     text = b"".join([part async for part in export.rows(msgspec.json.encode)])
+    assert b":null" not in text
     return [one["type"].split(".")[1] for one in json.loads(b"{" + text + b"}")["events"]]
 
 

@@ -203,8 +203,7 @@ async def test_what_no_collector_takes_is_dropped_and_counted(redis, monkeypatch
     assert len(one._queue) == 1
     running = asyncio.create_task(one.run())
     await until(lambda: one.dropped == 1)
-    traces = JobTraces(redis, is_on=True)
-    traces.ended(job())
+    JobTraces(redis, is_on=True).ended(job())
     JobTraces(redis, is_on=False).ended(job())
     await redis.call(b"RPUSH", JOBS_KEY, b"\xc1")
     one.export([decision()])

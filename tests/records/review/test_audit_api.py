@@ -17,6 +17,7 @@ def test_a_change_is_in_the_audit_log_with_who_and_what(http, dora, session):
     ]
     assert (entry["actor"], entry["role"], entry["before"]) == ("dora", "developer", {})
     assert entry["after"]["level"] == "strict"
+    assert None not in entry["after"].values()
 
 
 @pytest.mark.parametrize("how", ["DELETE", "PUT"])

@@ -151,7 +151,7 @@ def newcomer(server):
 def test_a_fresh_server_names_no_agent(newcomer, prompt):
     found = route(newcomer, prompt, roster=None, session_id="nobody's")
     assert (found["selected_agent"], found["candidates"], found["additional_context"]) == ("", [], "")
-    assert "nothing was pushed" in found["reason"]
+    assert "no roster was pushed" in found["reason"]
 
 
 def told(http, session, text, client="claude-code", checksum="1-1", **headers):
@@ -255,8 +255,7 @@ def test_the_hook_event_gives_the_context_in_the_client_s_own_dialect(http):
     told(http, "h1", "= user g.md\n name: git-master\n description: Squashes commits.\n")
     body = {"hook_event_name": "UserPromptSubmit", "session_id": "h1", "prompt": "ask the git-master agent to squash"}
     for client in ("claude-code", "codex"):
-        answer = http.post(f"/hooks/{client}", json=body).json()
-        specific = answer["hookSpecificOutput"]
+        specific = http.post(f"/hooks/{client}", json=body).json()["hookSpecificOutput"]
         assert specific["hookEventName"] == "UserPromptSubmit"
         assert specific["additionalContext"].startswith("## Agent Selection")
         assert "`git-master`" in specific["additionalContext"]

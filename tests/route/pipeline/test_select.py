@@ -86,7 +86,7 @@ async def test_an_empty_roster_has_nobody_to_choose():
     route = await routed(FixedRoster([]), SURE)
     assert (route.selected_agent, route.reason, route.candidates) == (
         "",
-        "no agent is known: nothing was pushed, and the session's client has told of none",
+        "no agent is known: no roster was pushed (`baton roster push`), and no client reported any",
         (),
     )
 

@@ -434,7 +434,7 @@ def test_a_refusal_names_who_can_lift_the_rule_of_a_layer_and_how(tier):
 def test_a_refusal_by_a_locked_rule_names_the_unlock_and_its_person():
     reason = evaluate(BASE, call("org/one", Principal(user="ann"))).reason
     assert (
-        "An admin can unlock it for a time (`baton policy unlock org/one --user ann --reason WHY`), then grant"
+        "An admin can unlock it for a time (`baton policy unlock org/one --user ann --reason WHY`). After that, ask for"
         in reason
     )
     assert reason.endswith(f"{ASK}.")

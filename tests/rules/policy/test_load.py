@@ -24,7 +24,8 @@ def problems(build, *args, **kwargs):
     [
         ({"extra": "whe: x"}, "team/rule.yaml:10: unknown key `whe`; did you mean `when`?"),
         ({"match": "{tool: Edit}"}, "team/rule.yaml:6: unknown key `tool`; did you mean `tools`?"),
-        ({"decision": "block"}, "team/rule.yaml:8: `decision`: invalid enum value 'block'"),
+        ({"decision": "block"}, "team/rule.yaml:8: `decision`: `block` is not allowed; allowed: `allow`, `ask`"),
+        ({"extra": "expires: 90m"}, "team/rule.yaml:10: `expires`: expected `1m` to `59m`, or `1h` to `24h`"),
         ({"match": "{tools: $edit}"}, "team/rule.yaml:6: unknown list `$edit`; did you mean `$edits`?"),
         ({"match": '{tools: "[a"}'}, "team/rule.yaml:6: `[a`: `[` is never closed; allowed: `[abc]`, `[!a-z]`"),
         ({"match": '{tools: "[z-a]"}'}, "team/rule.yaml:6: a pattern that RE2 refuses: invalid character class range"),

@@ -151,8 +151,7 @@ def test_a_whole_wave_starts_at_one_moment_or_not_at_all(http, make, post, look)
     done = post(graph, "spawn:batch", LEAD).json()
     assert [one["task"] for one in done["spawned"]] == ["task_a", "task_b"]
     assert states(done["graph"]) == {"task_a": "running", "task_b": "running", "task_c": "blocked"}
-    report = http.get(f"/graphs/{graph['id']}/compliance").json()
-    first = report["waves"][0]
+    first = http.get(f"/graphs/{graph['id']}/compliance").json()["waves"][0]
     assert (first["spread_ms"], first["spawned"], first["compliant"]) == (0, 2, True)
     assert post(graph, "spawn:batch", LEAD).status_code == 409
 

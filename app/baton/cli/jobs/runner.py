@@ -137,8 +137,8 @@ def model_agent(
     model: Annotated[list[str], typer.Option(help="A model that may be asked for; the first is the default.")],
     key_variable: Annotated[str, typer.Option(help="The environment variable that holds the key.")] = "OPENAI_API_KEY",
     reasoning_effort: Annotated[
-        Literal["", "low", "medium", "high"], typer.Option(help="How much the model thinks, where it can.")
-    ] = "",
+        Literal["low", "medium", "high"] | None, typer.Option(help="How much the model thinks, where it can.")
+    ] = None,
 ) -> None:
     """Serve an OpenAI-compatible model as an agent.
 
@@ -146,7 +146,7 @@ def model_agent(
     """
     from baton.runner.agents.model_agent import ModelAgent, serve
 
-    asyncio.run(serve(ModelAgent(url, model, os.environ.get(key_variable, ""), reasoning_effort)))
+    asyncio.run(serve(ModelAgent(url, model, os.environ.get(key_variable, ""), reasoning_effort or "")))
 
 
 def _token(file: Path | None) -> str:

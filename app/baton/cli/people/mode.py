@@ -116,10 +116,13 @@ def freeze(
         end_with_json(one, when=as_json)
         print(f"Frozen: {_frozen(one)}. End it with: baton freeze --end --scope {scope}")
         return
+    before = api.request("GET", "/freezes")["items"]
     if end:
         api.request("DELETE", "/freezes", query=place | {"reason": reason})
     found = api.request("GET", "/freezes")["items"]
     end_with_json(found, when=as_json)
+    if end and found == before:
+        print(f"There was no freeze of {scope} to end.")
     for one in found:
         print(plain(f"{_frozen(one)}, by {one['set_by']}: {one['reason']}"))
     if not found:

@@ -30,7 +30,7 @@ def request(
 
 @app.command("list")
 def list_(
-    state: Annotated[Literal["", "requested", "granted", "used"], typer.Option(help="Only in this state.")] = "",
+    state: Annotated[Literal["requested", "granted", "used"] | None, typer.Option(help="Only in this state.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the requests and the exceptions in force, each with the stopped call."""

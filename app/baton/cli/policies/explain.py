@@ -68,12 +68,13 @@ def _tool_input(tool: str, text: str) -> dict[str, Any]:
 
 
 def _payload() -> dict[str, Any]:
-    if sys.stdin.isatty():
+    text = "" if sys.stdin.isatty() else sys.stdin.read()
+    if not text.strip():
         raise ApiError(
             "no call: give one, as in `baton explain 'rm -rf ~'`, or pipe a payload in: `baton explain < payload.json`"
         )
     try:
-        payload = json.load(sys.stdin)
+        payload = json.loads(text)
     except ValueError as error:
         raise ApiError(f"the payload is not JSON: {error}") from None
     if not isinstance(payload, dict):
@@ -86,7 +87,8 @@ def _show_recorded(api: Api, decision_id: str, *, everything: bool, as_json: boo
     end_with_json(record, when=as_json)
     what = record.get("command") or ", ".join(record["paths"])
     print(plain(f"{record['decision']} ({record['effect']}): {record.get('tool', record['event'])} {what}".rstrip()))
-    print(f"  {record['at']}, {record['user']} in {record.get('project', 'no project')}, client {record['client']}")
+    project = record.get("project", "no project")
+    print(plain(f"  {record['at']}, {record['user']} in {project}, client {record['client']}"))
     print(
         f"  mode {'on' if record['mode_enabled'] else 'off'}, level {record['mode_level']}, from {record['mode_scope']}"
     )

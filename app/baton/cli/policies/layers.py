@@ -119,7 +119,8 @@ def _show(stored: dict[str, Any], *, as_json: bool) -> None:
     end_with_json(stored, when=as_json)
     layer = stored["tier"] if stored["tier"] == "organisation" else f"{stored['tier']} {stored['name']}"
     state = "is active" if stored["state"] == "active" else "is stored, but not active"
-    print(f"version {stored['version']} of {layer}: {len(stored['files'])} files; it {state}")
+    files = len(stored["files"])
+    print(f"version {stored['version']} of {layer}: {files} file{'s' * (files != 1)}; it {state}")
     if stored["state"] != "active":
         more = "" if stored["tier"] == "organisation" else f" --name {stored['name']}"
         print(f"Activate it with: baton policy activate {stored['version']} --tier {stored['tier']}{more}")

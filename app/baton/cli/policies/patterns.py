@@ -21,15 +21,15 @@ _LONGEST_SHOWN = 80
 @app.command("list")
 def list_(
     status: Annotated[
-        Literal["", "proposed", "validated", "retired"], typer.Option(help="Only with this status.")
-    ] = "",
+        Literal["proposed", "validated", "retired"] | None, typer.Option(help="Only with this status.")
+    ] = None,
     words: Annotated[str, typer.Option(help="Only with all of these words in the signature or the text.")] = "",
     project: Annotated[str, typer.Option(help="Only of this project.")] = "",
     team: Team = "",
     as_json: AsJson = False,
 ) -> None:
     """List patterns, the newest first."""
-    found = Api().pages("/patterns", {"status": status, "words": words, "project": project, "team": team})
+    found = Api().pages("/patterns", {"status": status or "", "words": words, "project": project, "team": team})
     end_with_json(found, when=as_json)
     rows = [
         (

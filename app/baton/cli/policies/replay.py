@@ -65,7 +65,7 @@ packs = group("List, try, switch and report packs of rules.")
 
 PackName = Annotated[str, typer.Argument(metavar="PACK", help="A pack that `baton packs` lists.")]
 PackTier = Annotated[
-    Literal["", "organisation", "team", "project", "user"],
+    Literal["organisation", "team", "project", "user"] | None,
     typer.Option("--tier", help="Owner of the layer. Default: the widest that you may change."),
 ]
 PackLayer = Annotated[str, typer.Option("--name", help="The team, project or user. Default: your own.")]
@@ -94,7 +94,7 @@ def list_packs(since: Since = "7d", as_json: AsJson = False) -> None:
 def try_pack(
     pack: PackName,
     since: Since = "7d",
-    tier: PackTier = "",
+    tier: PackTier = None,
     name: PackLayer = "",
     limit: Annotated[int, typer.Option("--limit", min=1, help="Replay at most this many calls.")] = 10_000,
     as_json: AsJson = False,
@@ -119,7 +119,7 @@ def try_pack(
 def enable(
     pack: PackName,
     shadow: Annotated[bool, typer.Option("--shadow", help="Record matches, and stop nothing.")] = False,
-    tier: PackTier = "",
+    tier: PackTier = None,
     name: PackLayer = "",
     reason: Reason = "",
     as_json: AsJson = False,
@@ -130,7 +130,7 @@ def enable(
 
 @packs.command()
 def disable(
-    pack: PackName, tier: PackTier = "", name: PackLayer = "", reason: Reason = "", as_json: AsJson = False
+    pack: PackName, tier: PackTier = None, name: PackLayer = "", reason: Reason = "", as_json: AsJson = False
 ) -> None:
     """Switch a pack off in a layer."""
     _switch(pack, "off", tier, name, reason, as_json=as_json)
@@ -170,8 +170,8 @@ def show_change(one: dict[str, Any], command: str) -> None:
         print(f"  its file, for your layer: {command}")
 
 
-def _switch(pack: str, state: str, tier: str, name: str, reason: str, *, as_json: bool) -> None:
-    query = {"tier": tier, "name": name}
+def _switch(pack: str, state: str, tier: str | None, name: str, reason: str, *, as_json: bool) -> None:
+    query = {"tier": tier or "", "name": name}
     body = {"state": state, "reason": reason}
     one = Api(administer=True).request("PUT", path_of("policies", "packs", pack), query=query, body=body)
     end_with_json(one, when=as_json)

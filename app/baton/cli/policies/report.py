@@ -31,7 +31,7 @@ def report(
 def list_reports(
     context: typer.Context,
     rule: Annotated[str, typer.Option(help="Only of this rule.")] = "",
-    state: Annotated[Literal["", "open", "accepted", "declined"], typer.Option(help="Only in this state.")] = "",
+    state: Annotated[Literal["open", "accepted", "declined"] | None, typer.Option(help="Only in this state.")] = None,
     everybody: Everybody = True,
     as_json: AsJson = False,
 ) -> None:
@@ -41,7 +41,7 @@ def list_reports(
     """
     if context.invoked_subcommand:
         return
-    found = Api(administer=everybody).pages("/reports", {"rule": rule, "state": state})
+    found = Api(administer=everybody).pages("/reports", {"rule": rule, "state": state or ""})
     end_with_json(found, when=as_json)
     rows = [
         (one["id"], one["state"], one["rule"], one["user"], one["comment"], one["answer"], one.get("resolved_by") or "")

@@ -40,7 +40,7 @@ def unlocks(as_json: AsJson = False) -> None:
 
 
 def relock(
-    unlock_id: Annotated[str, typer.Argument(help="The unlock.")], reason: Reason = "", as_json: AsJson = False
+    unlock_id: Annotated[str, typer.Argument(help="Its id, as listed.")], reason: Reason = "", as_json: AsJson = False
 ) -> None:
     """End an unlock before its time."""
     Api(administer=True).request("DELETE", path_of("policies", "unlocks", unlock_id), query={"reason": reason})

@@ -74,8 +74,7 @@ class _Look:
 
     def add(self, number: int, place: int, worth: float) -> None:
         """Score a symbol, and its file once for all symbols with one name there."""
-        before = self.named[number].get(place, 0.0)
-        self.named[number][place] = before + worth
+        self.named[number][place] = self.named[number].get(place, 0.0) + worth
         self.scores[number] += worth
 
 

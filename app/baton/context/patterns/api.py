@@ -43,8 +43,7 @@ async def propose_pattern(
     """Propose a pattern for your team. It is used once a lead or an admin has approved it."""
     await users.check_known(caller, "team", body.team)
     await users.check_known(caller, "project", body.project)
-    made = await patterns.propose(caller.principal, body.proposal(), body.team)
-    return _tagged(made, response)
+    return _tagged(await patterns.propose(caller.principal, body.proposal(), body.team), response)
 
 
 @router.post("/patterns/proposals", response_model_exclude_none=True, dependencies=[ADMIN, EXPENSIVE])
@@ -55,8 +54,7 @@ async def propose_from_records(
 
     Former proposals are omitted, including declined ones.
     """
-    made = await learning.propose(caller.principal, team)
-    return ProposedPatterns(items=list(made))
+    return ProposedPatterns(items=list(await learning.propose(caller.principal, team)))
 
 
 @router.get("/patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE])
@@ -86,8 +84,7 @@ async def get_pattern(
     caller: CallerOf, patterns: PatternsOf, pattern_id: PatternId, response: Response
 ) -> ShownPattern:
     """Show one pattern."""
-    found = await patterns.get(caller.principal, pattern_id)
-    return _tagged(found, response)
+    return _tagged(await patterns.get(caller.principal, pattern_id), response)
 
 
 @router.post("/patterns/{pattern_id}/approve", response_model_exclude_none=True, dependencies=[ADMIN])

@@ -39,7 +39,7 @@ class ClickHouseSink:
         except ValueError:  # its text may be a part of a password with a `/`
             table = None
         if parts.scheme not in {"clickhouse", "clickhouses"} or not parts.hostname or table is None:
-            raise ValueError("BATON_KAFKA_URL must be `clickhouse://user:password@host:8123/database/table`")
+            raise ValueError("BATON_KAFKA_URL must be `clickhouse://[user:password@]host:8123/database/table`")
         tls = parts.scheme == "clickhouses"
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         self._client = httpx2.AsyncClient(

@@ -36,7 +36,7 @@ def client_settings(url: str) -> dict[str, Any]:
     if parts.scheme not in {"kafka", "kafkas"} or not hosts:
         raise ValueError(
             "BATON_KAFKA_URL must be `kafka://host:port[,host:port]`, or `kafkas://` for TLS; for ClickHouse"
-            " `clickhouse://user:password@host:8123/database/table`"
+            " `clickhouse://[user:password@]host:8123/database/table`"
         )
     tls = parts.scheme == "kafkas"
     found = {"bootstrap.servers": hosts, "security.protocol": "SSL" if tls else "PLAINTEXT"}

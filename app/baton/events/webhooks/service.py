@@ -129,14 +129,13 @@ class Webhooks:
         """
         require(principal, "events.webhooks")
         for number, name in enumerate(topics):
-            if topic_named(name).restricted:
-                raise Invalid(
-                    f"topics.{number}", f"is `{name}`, a restricted topic: webhooks get no prompts or contents"
-                )
+            field = f"topics.{number}"
+            if topic_named(name, field).restricted:
+                raise Invalid(field, f"is `{name}`, a restricted topic: webhooks get no prompts or contents")
         try:
             await destination(url, self._internal_hosts)
         except OutboundRefused as error:
-            raise Invalid("url", f"{error}; an operator allows internal hosts by BATON_WEBHOOK_HOSTS") from None
+            raise Invalid("url", str(error)) from None
         if len(self._webhooks) >= MOST:
             raise Conflict(f"there are {MOST} webhooks already; remove an unused one")
         webhook = RegisteredWebhook(

@@ -101,7 +101,7 @@ class Invalid(BatonError, status=422, code="validation", title="a field is not v
     """A field is missing, has a wrong type, or an invalid value."""
 
     def __init__(self, field: str, message: str, allowed: list[str] | None = None) -> None:
-        hint = f"; allowed: {', '.join(f'`{a}`' for a in allowed)}" if allowed else ""
+        hint = f"{';' * (message[-1:] != '?')} allowed: {', '.join(f'`{a}`' for a in allowed)}" if allowed else ""
         super().__init__(f"`{field}` {message}{hint}", FieldError(field, message, allowed or []))
 
 

@@ -52,8 +52,8 @@ def configure(level: str, style: Literal["text", "json"]) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line(style))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # Drivers would log each statement with its values.
-    for chatty in ("aiosqlite", "alembic", "asyncpg", "sqlalchemy", "uvicorn", "watchfiles"):
+    # Drivers would log each statement with its values, and HTTP clients each URL, which may have a webhook's secret.
+    for chatty in ("aiosqlite", "alembic", "asyncpg", "httpcore2", "httpx2", "sqlalchemy", "uvicorn", "watchfiles"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 

@@ -55,10 +55,16 @@ async def add(
             action=action,
             kind=kind or action.partition(".")[0],
             object=mask(storable(object)),
-            before=mask_json(msgspec.to_builtins(before or {}, str_keys=True)),
-            after=mask_json(msgspec.to_builtins(after or {}, str_keys=True)),
+            before=_stored(before),
+            after=_stored(after),
             reason=mask(storable(reason)),
         )
+    )
+
+
+def _stored(given: Mapping[str, Any] | None) -> Any:
+    return mask_json(
+        {key: one for key, one in msgspec.to_builtins(given or {}, str_keys=True).items() if one is not None}
     )
 
 

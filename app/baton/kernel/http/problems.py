@@ -18,6 +18,7 @@ from baton.kernel.http.serving.hot_routes import bad_json
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
+_SAID = {"missing": "is missing", "extra_forbidden": "is not a field of this request"}
 
 
 def install(app: FastAPI, routers: Sequence[APIRouter]) -> None:
@@ -64,22 +65,24 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
 
 
 def _field_error(error: dict[str, Any]) -> errors.FieldError:
-    where = [str(part) for part in error["loc"] if part not in {"body", "query", "path", "header"}]
-    field = ".".join(where) or "body"
+    field = ".".join(str(part) for part in error["loc"] if part not in {"body", "query", "path", "header"}) or "body"
     context: dict[str, Any] = error.get("ctx") or {}
-    if error["type"] == "missing":
-        return errors.FieldError(field, "is missing")
-    if error["type"] == "extra_forbidden":
-        return errors.FieldError(field, "is not a field of this request")
+    if said := _SAID.get(error["type"]):
+        return errors.FieldError(field, said)
     given = error.get("input")
+    if error["type"] == "string_too_long":
+        size = f"has {len(given or '')} characters"
+        return errors.FieldError(field, f"{size}; at most {context['max_length']} are allowed")
     if error["type"] == "model_attributes_type":
         return errors.FieldError(field, f"must be an object, not {kind(given)}")
+    if (given == "" and error["type"] == "string_too_short") or context.get("pattern") == r"\S":
+        return errors.FieldError(field, "is blank")
+    text = error["msg"].removeprefix("Value error, ")
     shown = f"is `{given}`" if isinstance(given, str | int | float) and len(str(given)) <= 100 else f"is {kind(given)}"  # noqa: PLR2004
     if error["type"] == "literal_error":
-        return errors.FieldError(
-            field, shown, [part.strip("' ") for part in context["expected"].replace(" or ", ",").split(",")]
-        )
-    return errors.FieldError(field, f"{shown}: {error['msg'][0].lower()}{error['msg'][1:]}")
+        allowed = [part.strip("' ") for part in context["expected"].replace(" or ", ",").split(",")]
+        return errors.FieldError(field, shown, allowed)
+    return errors.FieldError(field, f"{shown}: {text[0].lower()}{text[1:]}")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -151,8 +151,7 @@ class _Parts:
         name = self.name
         if name is None:
             raise UnreadableError("a command without a name")
-        raw = src[name.start_byte : name.end_byte]
-        if raw in _PREFIXES:
+        if src[name.start_byte : name.end_byte] in _PREFIXES:
             misreadings.prefix(src, name, args)
         elif self.subshells:
             raise UnreadableError("a subshell instead of a word")

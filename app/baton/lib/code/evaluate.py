@@ -363,8 +363,7 @@ class Evaluator:
     def import_(self, path: str) -> Ref:
         """Note an import: an unknown module may be the project's own, and do anything."""
         path = self.table.aliases.get(path, path)
-        first = path.partition(".")[0]
-        if first not in self.table.modules and self.table.effect(path) is None:
+        if path.partition(".")[0] not in self.table.modules and self.table.effect(path) is None:
             if self.is_downloaded((path,)):
                 self.tainted(Thing("download"))
             self.cannot_tell(f"`{path}` is imported")

@@ -80,5 +80,4 @@ def _tables() -> tuple[dict[str, str], dict[str, str], re.Pattern[str]]:
         english, _, foreign = line.partition(": ")
         for word in foreign.split():
             (latin if word.isascii() else asian).setdefault(word, english)
-    longest_first = sorted(asian, key=len, reverse=True)
-    return latin, asian, re.compile("|".join(map(re.escape, longest_first)))
+    return latin, asian, re.compile("|".join(map(re.escape, sorted(asian, key=len, reverse=True))))

@@ -19,9 +19,10 @@ Lines = dict[Path, int]
 _INT = re.compile(r"[-+]?[0-9]{1,18}\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]{1,3})?\Z")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
-_STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+|\.{3})\]")
 _AT = re.compile(r" - at `(?:key in )?\$?([^`]*)`$")
 _UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
+_VALUE = re.compile(r"Invalid enum value '?(.*?)'?\Z", re.DOTALL)
 _MAX_DEPTH = 64
 _MOST_COMPARED = 200_000
 """Maximum length of a wrong name times the length of all allowed names: comparing takes 20 ms at most."""
@@ -159,16 +160,16 @@ def fit(path: str, data: Any, lines: Lines, kind: type[T], at: Path = ()) -> T:
         # msgspec names the place only in its message: `… - at `$.rules[0].id``.
         found = _AT.search(message)
         steps = _steps(found.group(1)) if found else ()
-        unknown = _UNKNOWN.match(message)
-        if unknown:
-            name = unknown.group(1)
-            text = f"unknown key `{name}`" + did_you_mean(name, _fields(inspect.type_info(kind), steps))
+        text = message[: found.start()] if found else message
+        kinds = _kinds(inspect.type_info(kind), steps)
+        if unknown := _UNKNOWN.match(text):
+            name = unknown[1]
+            fields = next((one.fields for one in kinds if isinstance(one, inspect.StructType)), ())
+            text = f"unknown key `{name}`" + did_you_mean(name, [field.encode_name for field in fields])
             steps = (*steps, name)
         else:
-            text = message[: found.start()] if found else message
-            text = text[0].lower() + text[1:]
-            if steps:
-                text = f"`{steps[-1]}`: {text}" if isinstance(steps[-1], str) else text
+            key = next((f"`{step}`: " for step in reversed(steps) if isinstance(step, str) and step != "..."), "")
+            text = key + _misfit(text, kinds)
         raise ProblemError(Fault(path, line_of(lines, (*at, *steps)), text)) from error
 
 
@@ -209,25 +210,31 @@ def nearly(wrong: str, right: str) -> bool:
 
 
 def _steps(text: str) -> Path:
-    return tuple(key or int(index) for key, index in _STEP.findall(text.split("[...]", maxsplit=1)[0]))
+    """Return the steps of msgspec's path; `...` is any key of a mapping."""
+    return tuple(int(index) if index.isdecimal() else key or index for key, index in _STEP.findall(text))
 
 
-def _fields(info: Any, steps: Path) -> list[str]:
-    options = info.types if isinstance(info, inspect.UnionType) else (info,)
-    # A field may allow several types; use the first one with the whole path.
-    for option in options:
-        if isinstance(option, inspect.StructType):
-            if not steps:
-                return [field.encode_name for field in option.fields]
-            below = [field.type for field in option.fields if field.encode_name == steps[0]]
-        elif isinstance(option, inspect.ListType | inspect.VarTupleType) and steps:
-            below = [option.item_type]
-        elif isinstance(option, inspect.DictType):
-            below = [option.value_type]
-        else:
-            below = []
-        for kind in below:
-            found = _fields(kind, steps[1:])
-            if found:
-                return found
-    return []
+def _misfit(text: str, kinds: list[Any]) -> str:
+    """Return msgspec's message with the allowed values instead of its regular expression or none."""
+    if wrong := _VALUE.match(text):
+        allowed = [str(value) for one in kinds if isinstance(one, inspect.LiteralType) for value in one.values]
+        return f"`{wrong[1]}` is not allowed" + did_you_mean(wrong[1], allowed)
+    schemas = [one.extra_json_schema or {} for one in kinds if isinstance(one, inspect.Metadata)]
+    described = " matching regex " in text and next((one["description"] for one in schemas if "description" in one), "")
+    text = text.replace("Object missing required field", "missing key")
+    return f"expected {described}" if described else text[0].lower() + text[1:]
+
+
+def _kinds(info: Any, steps: Path) -> list[Any]:
+    """Return the types allowed at a path."""
+    if isinstance(info, inspect.UnionType):
+        return [kind for one in info.types for kind in _kinds(one, steps)]
+    if isinstance(info, inspect.StructType) and steps:
+        below = [field.type for field in info.fields if field.encode_name == steps[0]]
+    elif isinstance(info, inspect.ListType | inspect.VarTupleType) and steps:
+        below = [info.item_type]
+    elif isinstance(info, inspect.DictType) and steps:
+        below = [info.value_type]
+    else:
+        return [] if steps else [info]
+    return [kind for one in below for kind in _kinds(one, steps[1:])]

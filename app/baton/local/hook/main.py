@@ -60,8 +60,7 @@ def main(words: list[str]) -> int:
     if hook.event in _BACKGROUND and not is_awaited:
         _go_on_alone([hook.client, hook.event, hook.on_failure, hook.config, "now"])
         return 0
-    body = sys.stdin.buffer.read()
-    said = hook.run(body)
+    said = hook.run(sys.stdin.buffer.read())
     # A thread may still wait for DNS, and Python would wait for the thread. Nothing needs cleaning up.
     sys.stdout.buffer.write(said)
     sys.stdout.flush()

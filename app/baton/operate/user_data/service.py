@@ -55,7 +55,7 @@ async def rows(database: Database, organisation: str, user: str, table: str) -> 
     async with database.transaction() as connection:
         result = await connection.stream(query.where(source.c.organisation == organisation, theirs))
         async for row in result:
-            yield {str(name): value for name, value in row._asdict().items()}
+            yield {str(name): value for name, value in row._asdict().items() if value is not None}
 
 
 async def session_ids(database: Database, organisation: str, user: str) -> list[str]:

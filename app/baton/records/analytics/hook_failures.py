@@ -53,8 +53,7 @@ async def find(
     database: Database, organisation: str, since: datetime, until: datetime, by: Bucket
 ) -> list[HookFailureCount]:
     """Return the counts of a period's hours or days, the oldest first. Raise DatabaseUnavailable."""
-    length = len(bucket_name(since, by))
-    bucket = func.substr(FAILURES.c.hour, 1, length).label("bucket")
+    bucket = func.substr(FAILURES.c.hour, 1, len(bucket_name(since, by))).label("bucket")
     named = (FAILURES.c.client, FAILURES.c.answer, FAILURES.c.code)
     query = (
         select(bucket, *named, func.sum(FAILURES.c.calls).label("calls"))

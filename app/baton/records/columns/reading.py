@@ -168,7 +168,7 @@ async def of_rows(
     of_hour: list[Sequence[Any]] = []
     hour = 0
     async for part in result.partitions():
-        for next_hour, rows in groupby(part, key=lambda row: _hour_of_id(row[0])):
+        for next_hour, rows in groupby(part, key=lambda row: int(row[0][:8] + row[0][9:13], 16) // 3_600_000):
             if next_hour != hour and of_hour:
                 await asyncio.to_thread(_work_on_rows, hour, named, of_hour, work)
                 of_hour = []
@@ -189,10 +189,6 @@ def _work_on_rows(hour: int, names: list[str], rows: list[Sequence[Any]], work: 
     if times := columns.get("elapsed_us"):
         columns["elapsed_us"] = [rounded_us(us) for us in times]
     work(Piece.of_rows(hour, ids, columns))
-
-
-def _hour_of_id(key: str) -> int:
-    return int(key[:8] + key[9:13], 16) // 3_600_000
 
 
 def bounds_of(least: str, below: str, newest: str) -> list[ColumnElement[bool]]:

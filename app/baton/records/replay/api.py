@@ -82,8 +82,7 @@ async def list_rule_counts(
 ) -> list[Shown[RuleHitCounts]]:
     """Count each rule's hits in a period (seven days), with the unused and the most reported rules."""
     period = _period(since, until)
-    found = await rule_hits.count(caller.principal, project or caller.project, period)
-    return list(found)
+    return list(await rule_hits.count(caller.principal, project or caller.project, period))
 
 
 PackName = Annotated[str, Path(max_length=100)]

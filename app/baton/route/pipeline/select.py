@@ -57,7 +57,7 @@ class Select:
         roster = await self._rosters.index_for(prompt)
         index = roster.index
         if not index.names:
-            route.reason = "no agent is known: nothing was pushed, and the session's client has told of none"
+            route.reason = "no agent is known: no roster was pushed (`baton roster push`), and no client reported any"
             return
         ranking = await self._ranked(index, prompt.text)
         mentioned = ranking.mentioned

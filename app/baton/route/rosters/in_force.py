@@ -201,8 +201,7 @@ class RoutingRosters:
             return first_of_each_name([agent for one in rosters for agent in await self._routable(one)])
 
         digest = rosters[0].digest if len(rosters) == 1 else _digest_of_all([one.digest for one in rosters])
-        index = await self._indexes.get(digest, agents)
-        return RoutingIndex(index, await self._homes_of(rosters))
+        return RoutingIndex(await self._indexes.get(digest, agents), await self._homes_of(rosters))
 
     async def _homes_of(self, rosters: list[PushedRoster]) -> dict[str, str]:
         key = tuple((one.name, one.digest) for one in rosters)

@@ -121,8 +121,7 @@ def _may_read(principal: Principal, key: RosterKey) -> bool:
 
 def _require_write(principal: Principal, key: RosterKey) -> None:
     """Raise Forbidden or NotFound if the caller may not change a roster."""
-    reach = require(principal, "rosters.write")
-    if reach == "organisation":
+    if require(principal, "rosters.write") == "organisation":
         return
     if key.tier == "organisation":
         raise Forbidden(f"role `{principal.role}` may not push the organisation's rosters; allowed: `admin`")

@@ -295,8 +295,7 @@ def _notebook_lines(code: str) -> tuple[list[str], str]:
         return [], code
     lines = code.split("\n")
     shell = [found[1] for line in lines if (found := _ESCAPED.match(line))]
-    python = [line for line in lines if not line.lstrip().startswith(("!", "%"))]
-    return shell, "\n".join(python)
+    return shell, "\n".join([line for line in lines if not line.lstrip().startswith(("!", "%"))])
 
 
 # Read a tool call of the Agent Client Protocol by its kind and input, not by its name.

@@ -97,8 +97,7 @@ def edited_texts(tool: str, tool_input: Mapping[str, Any]) -> list[EditedText]:
 
 def cut(text: str) -> str:
     """Return the start of a string, at most `MOST_BYTES` bytes of UTF-8, cut between characters."""
-    encoded = text[:MOST_BYTES].encode("utf-8", "replace")
-    return encoded[:MOST_BYTES].decode("utf-8", "ignore")
+    return text[:MOST_BYTES].encode("utf-8", "replace")[:MOST_BYTES].decode("utf-8", "ignore")
 
 
 def _first(holder: Mapping[str, Any], names: tuple[str, ...]) -> str:

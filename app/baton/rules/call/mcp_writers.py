@@ -84,8 +84,7 @@ def edits_files(tool: str, tool_input: Mapping[str, Any]) -> bool:
         return False
     keys = _keys(tool_input)
     has_path = any(not _PATHS.isdisjoint(words) and _NO_FILE.isdisjoint(words) for words in keys)
-    has_uri = _names_file_uri(tool_input)
-    if not (has_path or has_uri or (changes and _is_move(keys, tool_input))):
+    if not (has_path or _names_file_uri(tool_input) or (changes and _is_move(keys, tool_input))):
         return False
     has_content = any(not _CONTENT.isdisjoint(words) and _PATHS.isdisjoint(words) for words in keys)
     return has_content if elsewhere or not changes else True

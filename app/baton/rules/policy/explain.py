@@ -83,10 +83,9 @@ def _why_not(rule: Rule, context: Context) -> str:
         return "; ".join(dict.fromkeys(condition.why_not_applies for condition in rule.given))
     if asked.matches(context):
         return ""
-    if context.reading.guessed is not None and not rule.modes and rule.decision in {"deny", "ask"}:
-        guessing = msgspec.structs.replace(asked, guesses=True)
-        if guessing.matches(context):
-            return ""
+    guesses = context.reading.guessed is not None and not rule.modes and rule.decision in {"deny", "ask"}
+    if guesses and msgspec.structs.replace(asked, guesses=True).matches(context):
+        return ""
     applicable = [(number, one) for number, one in enumerate(rule.given, 1) if one.applies(tool)]
     misses = [(number, miss) for number, one in applicable if (miss := one.miss(context)) is not None]
     if len(misses) < len(applicable):  # an alternative holds, so something else prevents the match

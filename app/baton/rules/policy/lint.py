@@ -64,8 +64,7 @@ def _failure(policies: PolicySet, rule: Rule, case: Case, *, wanted: bool) -> st
         return "a test needs one of `bash` and `tool`"
     if case.repeat is not None and _REPEAT not in f"{case.bash} {case.input}":
         return "the test has `repeat`, and no text of it says where: write `{repeat}` into `bash` or `input`"
-    facts = facts_of(case, rule)
-    context = Context(policies, facts)
+    context = Context(policies, facts_of(case, rule))
     found = trace(policies, rule, context, count_disabled=True)
     name = _name(case)
     if context.errors:

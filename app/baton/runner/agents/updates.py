@@ -25,8 +25,7 @@ def words(note: str) -> dict[str, object]:
 
 def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
     """Split a long text into chunks. Drop long fields of any other oversized update."""
-    size = len(msgspec.json.encode(update))
-    if size <= LARGEST:
+    if len(msgspec.json.encode(update)) <= LARGEST:
         return [update]
     content = update.get("content")
     if update.get("sessionUpdate") in _CHUNKS and isinstance(content, dict) and isinstance(content.get("text"), str):

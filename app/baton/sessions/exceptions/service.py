@@ -401,7 +401,7 @@ class Exceptions:
         if not (owned or is_named(principal, one)):
             raise Forbidden(
                 f"rule `{rule.id}` is of layer `{one.layer}`, which you may not change, so you may not grant this; "
-                "an `admin` may, or an approver whom the rule names"
+                f"{'a `lead` or an `admin`' if free else 'an `admin`'} may, or an approver whom the rule names"
             )
         if scope in {"project", "team"} and not self._may_write(principal, scope, getattr(one, scope)):
             raise Forbidden(

@@ -15,7 +15,7 @@ export function Rosters() {
           label="Rosters"
           rows={found.data}
           id={(one) => one.name}
-          empty="No roster. Import one: `baton roster import FOLDER`."
+          empty="No roster. Push one: `baton roster push FOLDER`."
           columns={[
             {
               name: "Roster",

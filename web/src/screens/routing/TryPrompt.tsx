@@ -57,7 +57,7 @@ export function TryPrompt() {
       <Failed error={tried.error ?? rosters.error} again={() => (tried.error ? tried.mutate() : void rosters.refetch())} />
       {rosters.isSuccess && names.length === 0 && (
         <Alert variant="outline">
-          No roster. Import one: <code>baton roster import FOLDER</code>.
+          No roster. Push one: <code>baton roster push FOLDER</code>.
         </Alert>
       )}
       {tried.data && <Result key={tried.data.id} found={tried.data} roster={roster} />}

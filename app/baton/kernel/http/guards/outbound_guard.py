@@ -68,7 +68,9 @@ async def destination(url: str, allowed: Iterable[str] = ()) -> Destination:
     addresses = [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
     internal = [address for address in addresses if not is_public(address)]
     if internal and not {host, f"{host}:{port}"} & set(allowed):
-        raise OutboundRefused(f"host `{host}` has the internal address {internal[0]}")
+        raise OutboundRefused(
+            f"host `{host}` has the internal address {internal[0]}; an operator may allow it by BATON_WEBHOOK_HOSTS"
+        )
     address = addresses[0]
     shown = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
     pinned = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))

@@ -421,7 +421,7 @@ class Guard:
         if page and headers.get(b"sec-fetch-mode") == b"navigate" and headers.get(b"sec-fetch-dest") == b"document":
             return None
         origin = headers.get(b"origin")
-        if origin is not None and not _same(origin, host):
+        if origin is not None and origin.partition(b"://")[2].lower() != host.lower():
             return errors.ForbiddenOrigin(f"a page of `{origin.decode('latin-1')}` may not post here")
         if headers.get(b"sec-fetch-site") in {b"cross-site", b"same-site"}:
             return errors.ForbiddenOrigin("a page of another site may not post here")
@@ -432,10 +432,6 @@ class Guard:
 def _host_name(host: bytes) -> str | None:
     found = _HOST.fullmatch(host.decode("latin-1").lower())
     return found[1] or found[2] if found else None
-
-
-def _same(origin: bytes, host: bytes) -> bool:
-    return origin.partition(b"://")[2].lower() == host.lower()
 
 
 MAX_ADMIN_BODY = 1 << 20  # maximum body size of FastAPI's routes, in bytes

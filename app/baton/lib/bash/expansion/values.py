@@ -130,8 +130,7 @@ def _append(old: Value, new: Value) -> Value:
             *(old if isinstance(old, tuple) else (old,) if old else ()),
             *(new if isinstance(new, tuple) else (new,)),
         )
-    unknown = isinstance(old, Unknown) or isinstance(new, Unknown)
-    return Unknown(old + new) if unknown else old + new
+    return Unknown(old + new) if isinstance(old, Unknown) or isinstance(new, Unknown) else old + new
 
 
 class Values:

@@ -84,8 +84,7 @@ class Texts:
         """Remember the output of a substitution."""
         known = None
         if printed is not None:
-            made = self.filled(printed, place)
-            known = outputs.known_text(made)
+            known = outputs.known_text(self.filled(printed, place))
         if known is None:
             self.filler.outputs.pop(text, None)
         elif text[:2] == "<(":

@@ -598,8 +598,7 @@ def _folder_path(found: re.Match[str]) -> str:
 
 
 def _plain(found: re.Match[str]) -> str:
-    name = next(filter(None, found.groups()))
-    return re.sub(r"\W", "_", name.removeprefix("env:"))
+    return re.sub(r"\W", "_", next(filter(None, found.groups())).removeprefix("env:"))
 
 
 def decoded(text: str) -> str:

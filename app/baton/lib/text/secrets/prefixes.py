@@ -88,8 +88,7 @@ def _is_token(kind: TokenKind, data: bytes, start: int, body: int, end: int) -> 
     if not kind.common:
         return end - body >= kind.least or cut
     glued = start > 0 and data[start - 1 : start].isalnum()
-    text = data[body:end]
-    run = max(re2.split(rb"[^A-Za-z0-9]+", text), key=len)
+    run = max(re2.split(rb"[^A-Za-z0-9]+", data[body:end]), key=len)
     if glued:
         return len(run) >= kind.least and looks_random(run)
     least = min(kind.least, 16)

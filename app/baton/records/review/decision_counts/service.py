@@ -72,5 +72,4 @@ class DecisionCounts:
 
 def _bucket(at: datetime, rows: list[store.CountRow]) -> BucketCounts:
     counts = {row.group: row.count for row in rows if row.group is not None}
-    others = sum(row.count for row in rows if row.group is None)
-    return BucketCounts(at, counts, others)
+    return BucketCounts(at, counts, sum(row.count for row in rows if row.group is None))

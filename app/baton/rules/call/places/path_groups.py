@@ -433,6 +433,5 @@ def _hint(globs: Iterable[str]) -> re.Pattern[str]:
     literals = set()
     for glob in globs:
         if _is_project_glob(glob):
-            parts = re.split(r"/|\*+|\?|\[.[^\]]*\]", glob)
-            literals.add(max(parts, key=len))
+            literals.add(max(re.split(r"/|\*+|\?|\[.[^\]]*\]", glob), key=len))
     return re.compile("|".join(map(re.escape, sorted(literals))))

@@ -108,7 +108,7 @@ def way_out(rule: str, source: str, *, locked: bool) -> str:
     tier, name = map(visible, place_of(source))
     if locked:
         unlock = f"`baton policy unlock {rule} --user {{user}} --reason WHY`"
-        return f"The rule is locked. An admin can unlock it for a time ({unlock}), then {lift}"
+        return f"The rule is locked. An admin can unlock it for a time ({unlock}). After that, ask for an exception: {ask}."
     if tier == "user":
         return f"It is a rule of `{name}`, who can {lift}"
     if tier == "team":

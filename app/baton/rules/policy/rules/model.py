@@ -11,9 +11,12 @@ from baton.rules.call.call import Aliases
 Words = str | list[str]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 Decision = Literal["deny", "ask", "rewrite", "allow"]
-Approver = Annotated[str, msgspec.Meta(pattern=r"^(self|lead|role:(lead|admin|auditor)|user:\S+)$")]
-Expiry = Annotated[str, msgspec.Meta(pattern=r"^([1-9]|[1-5][0-9])m$|^([1-9]|1[0-9]|2[0-4])h$")]
-Wait = Annotated[str, msgspec.Meta(pattern=r"^(0s|[1-9][0-9]?s|[1-9]m)$")]
+_APPROVER = r"^(self|lead|role:(lead|admin|auditor)|user:\S+)$"
+_APPROVERS = "`self`, `lead`, `role:lead`, `role:admin`, `role:auditor` or `user:NAME`"
+Approver = Annotated[str, msgspec.Meta(pattern=_APPROVER, description=_APPROVERS)]
+_HOURS = r"^([1-9]|[1-5][0-9])m$|^([1-9]|1[0-9]|2[0-4])h$"
+Expiry = Annotated[str, msgspec.Meta(pattern=_HOURS, description="`1m` to `59m`, or `1h` to `24h`")]
+Wait = Annotated[str, msgspec.Meta(pattern=r"^(0s|[1-9][0-9]?s|[1-9]m)$", description="`0s` to `99s`, or `1m` to `9m`")]
 Who = Literal["any", "orchestrator", "subagent"]
 Switch = Literal["on", "off", "shadow"]
 CaseRole = Literal["developer", "lead", "admin", "runner", "auditor"]
