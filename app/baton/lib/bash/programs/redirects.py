@@ -210,6 +210,8 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     operator = children[1 if has_fd else 0].type
     word = _operands(node, walk, place, found)
     found.subs += word.subs
+    made = [fields[0] for fields in walk.texts.filler.variants([word], place.values)] if word.dynamic else []
+    word = made[0] if len(made) == 1 and not word.subs else word
     if word.text.startswith(("/dev/tcp/", "/dev/udp/")):  # bash opens a connection instead of a file
         walk.listing.network = True
         found.output = True
@@ -227,8 +229,7 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         found.output = True
         found.appends = operator == ">>"
     if not classify.harmless(word.text) and not (word.subs and word.text.startswith((">(", "<("))):
-        made = walk.texts.filler.variants([word], place.values) if word.dynamic else []
-        found.targets += [fields[0].text for fields in made] or [word.text]
+        found.targets += [one.text for one in made] or [word.text]
 
 
 def _reading(operator: str, fd: str, word: Word, walk: Words, place: Position, found: Redirects) -> None:
