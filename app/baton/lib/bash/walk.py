@@ -805,7 +805,7 @@ class Walk:
             self.emit(argv, tuple(texts), place, function=argv[0].text in self.functions)
         else:
             self.exports += texts
-        self.listing.note_writes(found, place, first if argv else -1)
+        self.listing.note_writes(found, place, first if argv else place.text.owner)
         self.word_substitutions(prefix + argv, place)
         self.set_variables(kept, place)
 
@@ -1018,7 +1018,7 @@ class Walk:
         elif node is not None and kind == "test_command":
             self.test(node, place, found)
         else:
-            self.listing.note_writes(found, outer, -1)
+            self.listing.note_writes(found, outer, outer.text.owner)
             printed = self.compound(node, kind, place) if node is not None else _read_whole(found)
         return printed
 

@@ -298,7 +298,7 @@ def _path(text: str) -> str | None:
 
 MOST_PATHS = 400  # maximum judged paths of a call; a call with more is asked about
 _BARE = {"input"}  # the only key of an input given as a string or a list
-_OF_SHELL_LINES = frozenset({"dir_path", "directory"})
+_OF_SHELL_LINES = frozenset({"dir_path", "directory", "dir"})
 """Working folder of a shell line in Gemini CLI and Qwen Code. In their other tools, it is a folder to search."""
 FOLDER_KEYS = _OF_SHELL_LINES | {"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"} | {
     "Cwd", "WorkingDirectory", "workDir", "workingDir", "working_folder", "current_directory", "currentDirectory",

@@ -12,7 +12,7 @@ _EDITS = frozenset(
     | {"create", "update", "delete", "remove", "save", "put", "move", "copy", "apply", "mkdir", "rmdir", "touch", "add"}
     | {
         "set", "push", "format", "fix", "unlink", "truncate", "upsert", "generate", "scaffold", "restore", "revert",
-        "mv",
+        "mv", "symlink", "chmod", "chown", "unzip", "untar", "unpack", "download",
     }
 )  # fmt: skip
 """Verbs of changing tools; their objects decide whether it is a file."""
@@ -44,7 +44,7 @@ _ELSEWHERE = frozenset(
 _PATHS = frozenset(
     {"path", "paths", "file", "files", "filename", "filepath", "filenames", "folder", "directory", "dir"}
 )
-_ENDS = frozenset({"source", "destination", "src", "dst", "dest", "from", "to", "old", "new", "target"})
+_ENDS = frozenset({"source", "destination", "src", "dst", "dest", "from", "to", "old", "new", "target", "link"})
 _CONTENT = frozenset(
     {"content", "contents", "text", "body", "data", "code", "patch", "diff", "edits", "edit", "replacement", "replace"}
     | {"str", "string", "lines", "html", "markdown", "snippet", "repl", "value", "changes"}

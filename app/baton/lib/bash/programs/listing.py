@@ -77,7 +77,7 @@ _RUN_LATER = re.compile(
 )  # files run or trusted by other programs automatically: content written there counts as run
 RUN_UNASKED = re.compile(
     r"(?:^|/)(?:pre-commit|pre-push|commit-msg|prepare-commit-msg|post-checkout|post-commit|post-merge|pre-rebase|post-rewrite)\Z"
-    r"|(?:^|/)\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|envrc)\Z|^/etc/profile"
+    r"|(?:^|/)\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|envrc|xprofile|xsessionrc)\Z|/\.ssh/rc\Z|^/etc/(?:profile|rc\.local\Z|bash\.bashrc\Z|bashrc\Z|zsh)"
 )  # shell scripts run automatically by git and shells
 
 

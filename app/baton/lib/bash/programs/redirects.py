@@ -11,6 +11,7 @@ from tree_sitter import Node
 from baton.lib.bash import blocks, misreadings
 from baton.lib.bash.expansion import words
 from baton.lib.bash.expansion.scripts import Position, ScriptText, StdinSource
+from baton.lib.bash.expansion.values import Filler
 from baton.lib.bash.expansion.words import ProgramSpan, Word
 from baton.lib.bash.misreadings import UnreadableError
 from baton.lib.bash.model import Program
@@ -96,6 +97,7 @@ class Files(Protocol):
     """The files written by the line."""
 
     files: dict[str, list[Word]]
+    filler: Filler
 
     def of_file(self, word: Word, place: Position) -> list[Word] | None:
         """Return the text of a file written by the line, as the words of a script."""
@@ -208,6 +210,8 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     operator = children[1 if has_fd else 0].type
     word = _operands(node, walk, place, found)
     found.subs += word.subs
+    made = [fields[0] for fields in walk.texts.filler.variants([word], place.values)] if word.dynamic else []
+    word = made[0] if len(made) == 1 and not word.subs else word
     if word.text.startswith(("/dev/tcp/", "/dev/udp/")):  # bash opens a connection instead of a file
         walk.listing.network = True
         found.output = True
@@ -225,7 +229,7 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         found.output = True
         found.appends = operator == ">>"
     if not classify.harmless(word.text) and not (word.subs and word.text.startswith((">(", "<("))):
-        found.targets.append(word.text)
+        found.targets += [one.text for one in made] or [word.text]
 
 
 def _reading(operator: str, fd: str, word: Word, walk: Words, place: Position, found: Redirects) -> None:

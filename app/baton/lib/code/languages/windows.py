@@ -463,7 +463,10 @@ class _Reader:
         ):
             # `-ArgumentList '-Command x'` is one word with the shell's own options.
             return self.powershell([part for word in arguments[first + 1 :] for part in _option_of(word)]), []
-        rest = [word for at, word in enumerate(arguments) if at not in options]
+        # `-Wait` is an option of `Start-Process`, `-rf` or `-rf /` an argument of its program.
+        own = [at for at in options if self.is_cmd or re.fullmatch(r"-[A-Za-z]{4,}", arguments[at])]
+        given = [word for at, word in enumerate(arguments) if at not in own]
+        rest = [part for word in given for part in (word.split() if word[:1] == "-" else [word])]
         return self.statement(joint, rest, before) if rest else ("", [])
 
     def forfiles(self, arguments: list[str]) -> str:
