@@ -238,5 +238,6 @@ def scripts(seed: int) -> Iterator[str]:
     """Yield scripts without end."""
     while True:
         flow = Flows(seed)
-        yield "\n".join([*flow.waiting, flow.script()])
+        text = flow.script()  # fills `waiting`
+        yield "\n".join([*flow.waiting, text])
         seed += 1

@@ -29,7 +29,7 @@ MENDED = [
     ('a "${x:-`rm x`}"', "a ${x:-$(rm x)} / rm x"),
     ("x=$PWD/$1 rm y", "rm y"),
     ("cat - <<E\nE\nrm x", "cat - / rm x"),
-    ("cat <<E\n`rm x`\nE", "cat / rm x"),
+    ("cat <<E\n`rm x`\nE", "rm x / cat"),
     ("cat <<A && foo | rm x\nb\nA", "cat / foo / rm x"),
     ("echo a > f b c", "echo a b c"),
     ("A=1 >f rm x", "rm x"),

@@ -30,7 +30,7 @@ PROGRAMS = [
     ("echo 'rm x' | sh", "echo rm x / sh / rm x"),
     ("printf 'ls\\nrm x\\n' | bash", "printf ls\\nrm x\\n / bash / ls / rm x"),
     ("bash <<< 'rm x'", "bash / rm x"),
-    ("cat <<E\n$(a) `b` \\$(c) \\`d\\`\nrm x\nE", "cat / b / a"),
+    ("cat <<E\n$(a) `b` \\$(c) \\`d\\`\nrm x\nE", "a / b / cat"),
     ("cat <<'E'\n$(a) `b`\nrm x\nE", "cat"),
     ("cat <<-E\n\trm\n\tE\nls", "cat / ls"),
     ("cat - <<E\nrm\nE", "cat -"),

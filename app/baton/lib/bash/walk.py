@@ -986,9 +986,6 @@ class Walk:
         printed = self.simple(element, found, outer, place)
         if found.output and found.targets:
             self.keep_text(found, outer, printed)
-        # Substitutions in redirects run before the command, in the outer shell, with that shell's folder and input.
-        for text in found.ticks:
-            self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
         if found.subs:
             self.substitutions(found.subs, outer, StdinSource([self.span_from(first)], outer.input))
         return None if found.output else printed
@@ -1025,12 +1022,6 @@ class Walk:
     def redirected(self, element: blocks.Element, place: Position) -> tuple[redirects.Redirects, Position]:
         """Return the redirections of a command, and its position with them."""
         found = redirects.read(self, element, place)
-        if found.substituted is not None:
-            # The effect of `read x < <(…)` depends on the substitution's output, so that is walked first.
-            self.substitutions(found.subs, place)
-            found.subs = []
-            if found.input is not None:
-                found.input.script = self.texts.of_file(found.substituted, place)
         below = place.below()
         below.input = found.input
         below.captured = place.captured or bool(found.targets)
@@ -1213,6 +1204,13 @@ class Walk:
                 printed = self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, here)
             span.last = len(self.listing.programs)
             self.texts.keep_output(src[node.start_byte : node.end_byte].decode(), printed, here)
+
+    def ticked(self, text: str, place: Position) -> None:
+        """Walk the text in backticks of a here-document."""
+        here = place.below(deeper=1, subshell=True)
+        here.captured = True
+        printed = self.nested(text, place.text.outer, place.text.owner, here)
+        self.texts.keep_output(f"`{text}`", printed, here)
 
     def backticks(self, node: Node, start: int, place: Position) -> list[Word] | None:
         """Walk the text in backticks. The shell removes one level of escapes before reading it."""

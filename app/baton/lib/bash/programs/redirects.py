@@ -117,28 +117,32 @@ class Words(Protocol):
     def word(self, node: Node, text: ScriptText) -> Word:
         """Read a word."""
 
+    def substitutions(self, nodes: list[Node], place: Position) -> None:
+        """Walk substitutions."""
+
+    def ticked(self, text: str, place: Position) -> None:
+        """Walk the text in backticks of a here-document."""
+
 
 class Redirects:
     """The redirections of a command. `words` are arguments that the parser attached to them.
 
-    `input` is the source of standard input; `subs` and `ticks` are the substitutions in the targets. `output`: standard
-    output does not reach the next command of the pipeline; `appends`: a file keeps its content. `substituted` is the
-    word of `< <(…)`. `feeds`: a redirection sets standard input, and not only another descriptor.
+    `input` is the source of standard input; `subs` are the `>(…)` of targets. `output`: standard output does not
+    reach the next command of the pipeline; `appends`: a file keeps its content. `feeds`: a redirection sets standard
+    input, and not only another descriptor.
     """
 
-    __slots__ = ("appends", "feeds", "input", "output", "sources", "subs", "substituted", "targets", "ticks", "words")
+    __slots__ = ("appends", "feeds", "input", "output", "sources", "subs", "targets", "words")
 
     def __init__(self, source: StdinSource | None = None) -> None:
         self.input = source
         self.subs: list[Node] = []
-        self.ticks: list[str] = []
         self.sources: list[str] = []
         self.targets: list[str] = []
         self.words: list[Node] = []
         self.output = False
         self.appends = False
         self.feeds = False
-        self.substituted: Word | None = None
 
 
 NONE = Redirects()
@@ -150,18 +154,16 @@ def read(walk: Words, element: blocks.Element, place: Position) -> Redirects:
     for node in element.redirects:
         if node.type == "herestring_redirect":
             word = _operands(node, walk, place, found)
-            found.subs += word.subs
             first = node.children[0]
-            descriptor = (
-                place.text.src[first.start_byte : first.end_byte].decode() if first.type == "file_descriptor" else ""
-            )
-            _text(word, descriptor, found, walk, place)
+            descriptor = place.text.src[first.start_byte : first.end_byte].decode()
+            _text(word, descriptor if first.type == "file_descriptor" else "", found, walk, place)
         else:
             _file(node, walk, place, found)
     if element.heredoc:
         word = _heredoc(element.heredoc, place)
-        found.subs += word.subs
-        found.ticks += word.ticks
+        _substitute(word, walk, place, found)
+        for text in word.ticks:
+            walk.ticked(text, place)
         _text(word, element.heredoc.descriptor, found, walk, place)
     return found
 
@@ -200,7 +202,15 @@ def _operands(node: Node, walk: Words, place: Position, found: Redirects) -> Wor
     if rest[0].type == "$" and len(rest) > 1 and rest[1].start_byte == rest[0].end_byte:
         target = 1
     found.words += rest[target + 1 :]
-    return walk.word(rest[target], place.text)
+    word = walk.word(rest[target], place.text)
+    _substitute(word, walk, place, found)
+    return word
+
+
+def _substitute(word: Word, walk: Words, place: Position, found: Redirects) -> None:
+    """Walk the substitutions in a word, as the shell does before the command; `>(…)` follows after it."""
+    found.subs += [one for one in word.subs if one.children[0].type == ">("]
+    walk.substitutions([one for one in word.subs if one.children[0].type != ">("], place)
 
 
 def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
@@ -209,7 +219,6 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     fd = place.text.src[children[0].start_byte : children[0].end_byte] if has_fd else b""
     operator = children[1 if has_fd else 0].type
     word = _operands(node, walk, place, found)
-    found.subs += word.subs
     made = [fields[0] for fields in walk.texts.filler.variants([word], place.values)] if word.dynamic else []
     word = made[0] if len(made) == 1 and not word.subs else word
     if word.text.startswith(("/dev/tcp/", "/dev/udp/")):  # bash opens a connection instead of a file
@@ -246,7 +255,6 @@ def _reading(operator: str, fd: str, word: Word, walk: Words, place: Position, f
             _open(fd, source, walk, place)
     elif source is not None:
         found.input, found.feeds = source, True
-        found.substituted = word if word.subs and word.text.startswith("<(") else None
     elif walk.listing.network:  # a descriptor that `exec 3<>/dev/tcp/…` may have opened
         found.input, found.feeds = _connection(), True
 

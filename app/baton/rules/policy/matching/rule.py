@@ -271,13 +271,8 @@ class Candidates:
         if found is None:
             keys = ("no line" if line is None else "any line", *facts, *(("unread",) if unread else ()))
             numbers = set[int]().union(*[self._by_key.get(one, _NONE) for one in keys], *map(self._kinds.of, programs))
-            found = tuple(
-                [
-                    one
-                    for one in map(self._numbered.__getitem__, sorted(numbers))
-                    if (demand := one[1].line) is None or (line is not None and demand.facts <= facts)
-                ]
-            )
+            asked = [(one, one[1].line) for one in map(self._numbered.__getitem__, sorted(numbers))]
+            found = tuple([one for one, needs in asked if needs is None or (line is not None and needs.facts <= facts)])
             # Names come from lines: without limits, invented ones would fill the memory.
             if sum([len(program.name) + 1 for program in programs]) <= _LONGEST_NAMES:
                 if len(self._known) >= _CACHED_KINDS:
