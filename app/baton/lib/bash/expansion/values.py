@@ -85,6 +85,8 @@ _LONGEST_MATCHED = 500
 _MOST_STARS = 3
 _DEEPEST = 4
 _BLANKS = " \t\n"
+# The words of an unknown value. Blanks inside the text of a substitution separate none: `c=$(docker ps -q); f $c`.
+_UNREAD = re.compile(r"(?:\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`|\$\{[^{}]*\}|[^ \t\n$`]+|[$`])+")
 _NAMES = re.compile(r"\$(?:\{[!#]?)?(\w+|[@*])")
 _SIMPLE = re.compile(r"\$(\w+|[@*])\Z")
 _BRACED = re.compile(r"\$\{([!#]?)(\w+|[@*])(?:\[([^\]]*)\])?(.*)\}\Z", re.DOTALL)
@@ -318,6 +320,7 @@ class _Filling:
             if item[:1] and item[0] in self.blanks and fields[-1]:
                 fields.append([])
             pieces = [piece for piece in re.split(f"[{re.escape(self.blanks)}]+", item) if piece]
+            pieces = _UNREAD.findall(item) if kind and self.blanks == _BLANKS else pieces
             for at, piece in enumerate(pieces):
                 if at:
                     fields.append([])
