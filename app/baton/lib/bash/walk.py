@@ -318,10 +318,9 @@ class Walk:
         known = use.entry is not None and not _may_carry(use)
         if (len(argv) == 1 and place.input is None) or (known and not any(map(_HOOK_OPTION.match, use.raw_flags))):
             return
-        if not self.listing.guessing and len(self.maybe_wrappers) < misreadings.MAX_WRAPPERS:
-            copied = place.below(subshell=True) if place.level < misreadings.MAX_DEPTH // 2 else None
-            if copied is not None:
-                self.maybe_wrappers.append((argv, copied, known))
+        few = len(self.maybe_wrappers) < misreadings.MAX_WRAPPERS
+        if not self.listing.guessing and few and place.level < misreadings.MAX_DEPTH // 2:
+            self.maybe_wrappers.append((argv, place.below(subshell=True), known))
 
     def guess(self) -> None:
         """List the possible commands of unknown programs: each end of their arguments starting with a known program."""
@@ -335,11 +334,8 @@ class Walk:
             for at in range(1, len(argv)):
                 word = argv[at]
                 name = word.text.rpartition("/")[2]
-                script = (
-                    None
-                    if tried or scripts >= misreadings.MAX_GUESSED_SCRIPTS
-                    else _maybe_script(argv, at, known=known)
-                )
+                may_be = not tried and scripts < misreadings.MAX_GUESSED_SCRIPTS
+                script = _maybe_script(argv, at, known=known) if may_be else None
                 if script is not None:
                     scripts += 1
                     self.guess_script(script, place)
@@ -509,6 +505,9 @@ class Walk:
                 self.emit([interpreters.word(text) for text in run.words], (), here)
             else:
                 self.script([Word(interpreters.word(run.script).text)], index, here)
+        if code.runs_input and place.input is not None and place.input.script:
+            given = self.texts.filled(place.input.script, place)
+            self.guess_script(Word("\n".join([one.text for one in given])), place)
 
     def script(self, script: list[Word], owner: int, place: Position) -> None:
         """Read words as a shell script; a placeholder variable replaces each substitution of the outer shell."""

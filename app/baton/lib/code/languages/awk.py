@@ -52,7 +52,7 @@ class _Program:
         self.values: dict[str, str] = {}
         self.writes: dict[FileWrite, None] = {}
         self.runs: dict[Run, None] = {}
-        self.network = False
+        self.network = self.runs_input = False
         self.unread = ""
 
     def code(self) -> Code:
@@ -69,7 +69,8 @@ class _Program:
                 self.write(self.text(at + 1, self.end(at + 1)))
             elif text in {"|", "|&"}:
                 self.pipe(at, start)
-        return Code(writes=tuple(self.writes), runs=tuple(self.runs), network=self.network, unread=self.unread)
+        writes, runs = tuple(self.writes), tuple(self.runs)
+        return Code(writes=writes, runs=runs, network=self.network, unread=self.unread, runs_input=self.runs_input)
 
     def word(self, at: int, text: str) -> None:
         """Read a name: an assignment of a string, `system`, or a directive loading other code."""
@@ -142,6 +143,6 @@ class _Program:
         if command.startswith(_CONNECTION):
             self.network = True
         elif not command or command.startswith(UNKNOWN):
-            self.unread = "an unknown command is run"
+            self.unread, self.runs_input = "an unknown command is run", True
         else:
             self.runs[Run(script=command)] = None

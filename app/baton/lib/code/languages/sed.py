@@ -31,7 +31,7 @@ class _Script:
         self.at = 0
         self.writes: list[FileWrite] = []
         self.runs: list[Run] = []
-        self.unread = ""
+        self.unread, self.runs_input = "", False
 
     def take(self, pattern: re.Pattern[str]) -> str:
         found = pattern.match(self.text, self.at)
@@ -126,7 +126,7 @@ class _Script:
         if command:
             self.runs.append(Run(script=command))
         else:
-            self.unread = "file content is run"
+            self.unread, self.runs_input = "file content is run", True
 
 
 def read_ed(text: str) -> Code:
@@ -154,4 +154,5 @@ def read(text: str) -> Code:
             script.unread = "too many commands"
     except _Unreadable:
         script.unread = "not valid sed"
-    return Code(writes=tuple(script.writes), runs=tuple(script.runs), unread=script.unread)
+    writes, runs = tuple(script.writes), tuple(script.runs)
+    return Code(writes=writes, runs=runs, unread=script.unread, runs_input=script.runs_input)

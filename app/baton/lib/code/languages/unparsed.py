@@ -207,7 +207,7 @@ _EXECUTES = re.compile(
 _LOADS = re.compile(r"\b(?:do|load|include|require)(?:_once)?\s*\(?\s*[\"']$")
 _SHELL = re.compile(r"(?:\S*/)?(?:ba|da|k|z)?sh\b")
 _DECODES = re.compile(r"base64|decode64|\b(?:un)?pack1?\b|hex2bin|gzinflate|rot13", re.IGNORECASE)
-_INPUT = re.compile(r"STDIN|\$<|php://(?:stdin|input)", re.IGNORECASE)
+_INPUT = re.compile(r"STDIN|\$<|php://(?:stdin|input)|\b(?:system|exec)\b[^;\n]{0,40}\$_\b", re.IGNORECASE)
 
 
 def _read(language: str, text: str) -> Code:
