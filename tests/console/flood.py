@@ -113,7 +113,7 @@ def first_paint(page: Any, loads: int = 5) -> list[int]:
     for _ in range(loads):
         page.goto("/ui/")
         page.locator("[data-connection=live]").wait_for()
-        painted.append(round(page.evaluate(paint)))
+        painted.append(round(page.wait_for_function(paint).json_value()))
     return painted
 
 

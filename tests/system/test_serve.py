@@ -22,9 +22,9 @@ BAD = [
     ({"BATON_ON_FAILURE": "panic"}, 2, "`BATON_ON_FAILURE` is `panic`"),
     ({"BATON_HOST": "0.0.0.0", "BATON_AUTH": "off", "PORT": "0"}, 2, "`BATON_HOST` is `0.0.0.0`"),
     ({"BATON_DATABASE_URL": "sqlite:///x.db", "BATON_AUTH": "off", "PORT": "0"}, 2, "`BATON_DATABASE_URL` names"),
-    ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0"}, 3, "mysql"),
+    ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0"}, 2, "`BATON_DATABASE_URL` is not valid"),
     ({"BATON_HOME": "/dev/null", "PORT": "0"}, 3, "`BATON_HOME` is `/dev/null`"),
-    ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": "2"}, 3, "mysql"),
+    ({"BATON_DATABASE_URL": "postgresql://127.0.0.1:1/x", "PORT": "0", "BATON_WORKERS": "2"}, 3, "is unavailable"),
 ]
 
 
@@ -75,12 +75,12 @@ def test_the_date_of_answers_goes_on(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
-    env = {"BATON_LOG_FORMAT": "json", "BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": workers}
+    env = {"BATON_LOG_FORMAT": "json", "BATON_HOME": "/dev/null", "PORT": "0", "BATON_WORKERS": workers}
     found = serve(tmp_path, **env)
     assert found.returncode == 3
     assert found.stdout == ""
     events = [json.loads(line)["event"] for line in found.stderr.splitlines()]
-    assert any(event.startswith("Baton cannot start: unknown database `mysql`") for event in events)
+    assert any(event.startswith("Baton cannot start: `BATON_HOME` is `/dev/null`") for event in events)
 
 
 @pytest.mark.slow("starts several workers of its own")
