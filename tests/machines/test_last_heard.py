@@ -1,4 +1,6 @@
+import asyncio
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 from baton.machines import session_projects as store
 from baton.machines.session_projects import ClientActivity, LastContact, silent
@@ -37,3 +39,15 @@ async def test_a_client_with_an_endless_name_keeps_no_other_from_being_noted(dat
         heard.note(ada, client, "1")
     await heard.flush()
     assert {one.client for one in await store.load(database, "default")} == {"codex", endless[:200]}
+
+
+async def test_a_contact_that_is_being_written_is_waited_for(database, monkeypatch):
+    async def written(*contacts, write=store.note):
+        await asyncio.sleep(0.1 * len(contacts[-1]))
+        await write(*contacts)
+
+    monkeypatch.setattr(store, "note", written)
+    heard, ada = ClientActivity(database, Mock(), "default"), Principal(user="ada")
+    heard.note(ada, "codex", "1")
+    _, listed = await asyncio.gather(heard.flush(), heard.list_contacts(ada))
+    assert [one.client for one in listed] == ["codex"]

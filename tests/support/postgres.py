@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,8 @@ class Postgres:
             yield
         finally:
             for process in processes:
-                process.resume()
+                with suppress(psutil.NoSuchProcess):  # one that was ending was not suspended in time
+                    process.resume()
 
     def sql(self, text: str) -> None:
         """Run a statement as the superuser."""

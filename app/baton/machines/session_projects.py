@@ -4,6 +4,7 @@ A client reads the project from `.git/config` at each call. The agent may edit t
 but the session keeps its project, with its rules and mode.
 """
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -82,11 +83,10 @@ class SessionProjects:
 
     def keep(self, principal: Principal, session_id: str, pin: SessionProject) -> None:
         """Cache a pin stored in Redis."""
-        if not session_id or not pin.project:
-            return
-        self._known[session_tag(principal, session_id)] = pin
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        if session_id and pin.project:
+            self._known[session_tag(principal, session_id)] = pin
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
 
     def place(self, principal: Principal, call: ToolCall) -> ToolCall:
         """Return a call with its session's pinned project, as known in this process."""
@@ -109,15 +109,14 @@ class SessionProjects:
         pin = self.known(principal, session_id)
         if pin is not None or not session_id:
             return pin
+        key = place_key(session_tag(principal, session_id))
         try:
-            key = place_key(session_tag(principal, session_id))
             stored = await self._redis.call(b"HMGET", key, "project", "root", "reported")
         except RedisUnavailable:
             return None
-        if not stored[0]:
-            return None
-        pin = SessionProject.stored(*stored)
-        self.keep(principal, session_id, pin)
+        if stored[0]:
+            pin = SessionProject.stored(*stored)
+            self.keep(principal, session_id, pin)
         return pin
 
     async def pin(self, principal: Principal, session_id: str, wanted: SessionProject) -> SessionProject:
@@ -193,6 +192,7 @@ class ClientActivity:
         self._database = database
         self._organisation = organisation
         self._heard: dict[tuple[str, str], tuple[float, str]] = {}
+        self._flushing = asyncio.Lock()  # a list waits for contacts that are being written
 
     def note(self, principal: Principal, client: str, protocol: str) -> None:
         """Record a contact with a client."""
@@ -211,15 +211,16 @@ class ClientActivity:
 
     async def flush(self) -> None:
         """Write the contacts to SQL. Keep them while the database is unavailable."""
-        heard, self._heard = self._heard, {}
-        seen = [
-            LastContact(user=user, client=client, last_seen=datetime.fromtimestamp(at, UTC), protocol=protocol)
-            for (user, client), (at, protocol) in heard.items()
-        ]
-        try:
-            await note(self._database, self._organisation, seen)
-        except DatabaseUnavailable:
-            self._heard = heard | self._heard
+        async with self._flushing:
+            heard, self._heard = self._heard, {}
+            seen = [
+                LastContact(user=user, client=client, last_seen=datetime.fromtimestamp(at, UTC), protocol=protocol)
+                for (user, client), (at, protocol) in heard.items()
+            ]
+            try:
+                await note(self._database, self._organisation, seen)
+            except DatabaseUnavailable:
+                self._heard = heard | self._heard
 
 
 def silent(seen: Sequence[LastContact], used: Mapping[str, datetime], now: datetime) -> set[tuple[str, str]]:
