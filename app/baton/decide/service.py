@@ -261,10 +261,12 @@ class PreToolUse:
             decision = await self._weigh_request(case, decision)
         prior = case.prior
         is_new = prior is not None and not (prior.retry or prior.wait_ms)
-        self._record(case, decision, noted=case.is_kept_out if is_new else None)
-        if is_new and not case.is_kept_out and is_refused(call.client, decision.verdict.effect):
+        noted = case.is_kept_out if is_new else None
+        if noted is False and is_refused(call.client, decision.verdict.effect):
             # A refused call did not run. In the history it would lead to further refusals.
             self._history.take_back(caller.principal, case.call, case.entry)
+            noted = True
+        self._record(case, decision, noted=noted)
         return decision
 
     async def _spend(self, case: CallCase, decision: Decision) -> Decision:

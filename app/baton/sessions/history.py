@@ -161,11 +161,16 @@ class History:
         )
 
     def take_back(self, principal: Principal, call: ToolCall, entry: str = "") -> None:
-        """Remove a refused call from the history: it did not run. `entry` is what `begin` appended. Fire-and-forget."""
+        """Remove a refused call from the history: it did not run, and its end is noted so. Fire-and-forget.
+
+        `entry` is what `begin` appended.
+        """
         agent, name = _entry(call, entry)
-        place = place_key(session_tag(principal, call.session_id))
+        keys = [place_key(session_tag(principal, call.session_id))]
+        if call.tool_use_id:
+            keys.append(_watched(principal, call.session_id, call.agent_id, call.tool_use_id))
         # By its source: nobody waits for the reply that Redis does not know its name.
-        self._redis.send(b"EVAL", self._take_back, 1, place, _CALLS + agent, name)
+        self._redis.send(b"EVAL", self._take_back, len(keys), *keys, _CALLS + agent, name, _REFUSED, WATCHED_S)
 
     def _ask_for_editors(self, principal: Principal, call: ToolCall) -> list[asyncio.Future[list[bytes]]]:
         keys = [_edits_key(principal, call.project, path) for path in edited_paths(call)]

@@ -1,5 +1,7 @@
 -- Removes the last call of a name from an agent's history, and counts it in the field `refused`.
--- KEYS: 1 what is known of the session. ARGV: 1 the field of the agent's calls, 2 name.
+-- KEYS: 1 what is known of the session, 2 the note for the call's end, if it can be named.
+-- ARGV: 1 the field of the agent's calls, 2 name, 3 the note, 4 its lifetime in seconds.
+if KEYS[2] then redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4]) end
 local known = redis.call('HMGET', KEYS[1], ARGV[1], 'refused')
 local calls, refused = known[1] or '', (known[2] or 0) + 1
 local line = ARGV[2] .. '\n'

@@ -17,22 +17,19 @@ class TextRule(msgspec.Struct, frozen=True):
     Attributes:
         longest: Maximum characters (or bytes) of the masked text.
         cut: Kind of cut: after characters, before a closing ellipsis, or after bytes of UTF-8.
-        sharing: Calls with the same text: those of a person, others by chance, or none. It selects the cached checks
-            for secrets.
         most: Maximum number of texts in a field with several.
     """
 
     longest: int
     cut: Literal["characters", "ellipsis", "bytes"] = "characters"
-    sharing: Literal["person", "chance", "none"] = "chance"
     most: int = MOST_PATHS
 
 
 OWN = TextRule(0)  # a string made by the server itself, such as a decision's id
 
 Own = Annotated[str, OWN]
-Name = Annotated[str, TextRule(LONGEST_ID, sharing="person")]
-Id = Annotated[str, TextRule(LONGEST_ID, sharing="none")]
+Name = Annotated[str, TextRule(LONGEST_ID)]
+Id = Annotated[str, TextRule(LONGEST_ID)]
 Path = Annotated[str, TextRule(LONGEST_PROJECT, "ellipsis")]
 Command = Annotated[str, TextRule(LONGEST_COMMAND, "ellipsis")]
 Prompt = Annotated[str, TextRule(LONGEST_PROMPT, "bytes")]
