@@ -1,7 +1,7 @@
 """Measures `/pre-tool-use` in one interleaved run, with the floor F1 and hooks that start a process a call.
 
-Baton's rows include the CPU time of Valkey and of the storing process; their total comes first. They are: mixed calls
-with events and without, with the mode off, new commands, two fixed rates, a new connection a call, and real commands by
+Baton's rows include the CPU time of Valkey and of the storing process; their total comes first. They are: a known call
+(a `Read` in strict mode), mixed calls with events and without, with the mode off, new commands, two fixed rates, a new connection a call, and real commands by
 length, none of them twice. Each is divided by F1 of its kind: many connections, one, a new one a call, or the rate.
 
 With `--cerbos FOLDER`, Cerbos gets the same mixed calls in the same rounds (`bench.cerbos`). With `--waiting NUMBER` only
@@ -59,6 +59,11 @@ command = payload.get("tool_input", {}).get("command", "")
 blocked = [r"^npm (run|test|build)", r"^pytest", r"^python -m pytest", r"^cargo (build|test)"]
 print(json.dumps({"decision": "block" if any(re.match(p, command) for p in blocked) else "allow"}))
 """
+
+
+def known_bodies() -> Iterator[bytes]:
+    """Payloads of one known call, a `Read`, in many sessions."""
+    return (_body(number, *_CALLS[1]) for number in itertools.count())
 
 
 def bodies(*, fresh: bool) -> Iterator[bytes]:
@@ -187,7 +192,7 @@ def _measure_all(
     beside: tuple[int, psutil.Process] | None,
 ) -> None:
     print(f"load when it began: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
-    stream, new, plain = bodies(fresh=False), bodies(fresh=True), bodies(fresh=False)
+    stream, new, plain, known = bodies(fresh=False), bodies(fresh=True), bodies(fresh=False), known_bodies()
     baton, quiet, off = servers
     port, ours, theirs = baton.port, baton.parts, {"server": [floor]}
     real = {
@@ -201,6 +206,7 @@ def _measure_all(
     for round_number in range(ROUNDS + 1):
         results = {
             FLOOR: measure(floor_port, theirs, plain),
+            "(b) Baton, a known call": measure(port, ours, known),
             MIXED: measure(port, ours, stream),
             "(b) the same without events": measure(quiet.port, quiet.parts, stream),
             "(b) the same, mode off": measure(off.port, off.parts, stream),
