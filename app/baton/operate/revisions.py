@@ -1,5 +1,9 @@
 """Runs alembic on a connection: upgrades and downgrades the schema, and lists missing revisions."""
+# ruff: noqa: E402
 
+import sys
+
+sys.modules.setdefault("mako.ext.pygmentplugin", None)  # type: ignore[arg-type] # or alembic's templates load 30 lexers
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
