@@ -27,7 +27,9 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def section(changelog: str, version: str) -> str:
-    """Return a version's section, without its heading. A missing or undated section raises ValueError."""
+    """Return a version's section, without its heading. Raise ValueError for a missing or undated one, or further changes."""
+    if re.search(r"^## \[Unreleased\]\n(?!\s*(?:^## |\Z))", changelog, re.MULTILINE):
+        raise ValueError(f"CHANGELOG.md has changes under [Unreleased]: move them into the section for {version}")
     found = re.search(
         rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL
     )

@@ -4,6 +4,9 @@ Every round runs each command once, so a busy moment affects all of them; compar
 server answers at once. `python -m bench.hook` runs for about a minute. `python -m bench.hook far` measures the ways of
 a hook to a server behind a proxy with a round trip of 0, 10, 30 and 80 ms, in plain HTTP; TLS adds one round trip more
 to each new connection. `python -m bench.hook away` measures the decisions of a relay whose server has ended.
+
+`python -m bench.hook turn [CLIENT]` plays a turn of twenty calls of a real client (Claude Code unless another is named), without Baton
+and with a server 30 ms away. The model is scripted and answers at once. The time is from its first answer to its last, in plain HTTP.
 """
 
 import asyncio
@@ -30,6 +33,10 @@ from baton.cli.hooks.relay import new_port
 from baton.local.server import UnixConnection
 from baton.relay.native import HEADER
 from bench.server import serving
+from tests.e2e import clients
+from tests.e2e.conftest import Server, Stage, ask_relay, made
+from tests.e2e.model_endpoint import Step
+from tests.e2e.test_outage import CLIENTS
 from tests.hooks.shim import HOOKS, PYTHON, Scripted
 
 ROUNDS = 60
@@ -278,5 +285,65 @@ def _call(line: str) -> bytes:
     return json.dumps({"hook_event_name": "PreToolUse", "tool_use_id": line, **call}).encode()
 
 
+TURN_CALLS, TURNS, TURN_TRIP_MS = 20, 6, 30
+"""Calls of a turn, turns each way, and the round trip."""
+TURN_WAYS = {
+    "without Baton": None,
+    "shim": ("--transport", "curl"),
+    "shim, relay": ("--transport", "curl", "--relay"),
+    "http hooks, relay": ("--transport", "http", "--relay"),
+}
+
+
+def turn() -> None:
+    """Print a line for each way: least and median in seconds, and the median of what a call costs more, in ms."""
+    clients.install()
+    client = sys.argv[2] if sys.argv[2:] else "claude-code"
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    times: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        server, stages = Server(Path(folder) / "server"), {}
+        server.start()
+        try:
+            port = asyncio.run_coroutine_threadsafe(distant(server.port, TURN_TRIP_MS), loop).result()
+            for number, (name, flags) in enumerate(TURN_WAYS.items()):
+                if flags and "http" in flags and client != "claude-code":
+                    continue
+                stages[name] = made(server, Path(folder) / str(number))
+                if flags is not None:
+                    words = ("hooks", "install", "--client", client, *flags)
+                    stages[name].baton(*words, url=f"http://127.0.0.1:{port}")
+            for number in range(TURNS + 1):
+                for name, stage in stages.items():
+                    took = _turn(client, stage, number)
+                    if number:
+                        times.setdefault(name, []).append(took)
+        finally:
+            for stage in stages.values():
+                with contextlib.suppress(OSError):
+                    ask_relay(stage.home, "DELETE")
+            server.stop()
+    print(f"load {os.getloadavg()[0]:.1f}", "least, s", "median, s", "more per call, ms", sep=" | ")
+    for name, runs in times.items():
+        more = statistics.median(one - other for one, other in zip(runs, times["without Baton"], strict=True))
+        print(name, f"{min(runs):.2f}", f"{statistics.median(runs):.2f}", f"{1000 * more / TURN_CALLS:.0f}", sep=" | ")
+
+
+def _turn(client: str, stage: Stage, number: int) -> float:
+    """Play the turn, and return its time, in seconds."""
+    moments: list[float] = []
+    play, shell = next(one[1:] for one in CLIENTS if one[0] == client)
+
+    def at(step: Step) -> Step:
+        moments.append(time.monotonic())
+        return step
+
+    calls = [shell(f"echo {number}-{one}") for one in range(TURN_CALLS)]
+    played = play(stage, {"main": [lambda: at(calls[0]), *calls[1:], lambda: at("bye")]})
+    assert len(played.results()) == TURN_CALLS, played.ran
+    return moments[-1] - moments[0]
+
+
 if __name__ == "__main__":
-    {"far": far, "away": away}.get("".join(sys.argv[1:]), main)()
+    {"far": far, "away": away, "turn": turn}.get("".join(sys.argv[1:2]), main)()

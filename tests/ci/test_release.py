@@ -102,8 +102,13 @@ def test_a_version_without_a_dated_section_is_not_released(text):
         release.section(text, "1.0.0")
 
 
+def test_a_release_leaves_no_change_without_a_version():
+    with pytest.raises(ValueError, match="changes under"):
+        release.section("## [Unreleased]\n\n### Added\n- b\n\n## [1.0.0] - 2026-01-01\n- a\n", "1.0.0")
+
+
 def test_a_section_ends_at_the_next_version():
-    text = "# Changelog\n## [1.1.0] - 2026-01-02\n\n### Added\n- a\n\n## [1.0.0] - 2026-01-01\n- b\n"
+    text = "# Changelog\n## [Unreleased]\n\n## [1.1.0] - 2026-01-02\n\n### Added\n- a\n\n## [1.0.0] - 2026-01-01\n- b\n"
     assert release.section(text, "1.1.0") == "### Added\n- a\n"
 
 

@@ -1,7 +1,9 @@
 """The packs: off until chosen, then each stops its risky calls, leaves their neighbours, and keeps its promised rate."""
 
+import re
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from tests.lines import corpus
 from tests.support.cases import every
 from tests.support.shipped import shipped, shipped_layer
 
+ROOT = Path(__file__).parents[2]
 PACKS = sorted(shipped().parsed.packs)
 ORDINARY = (
     "code false-alarms files harmless languages network packages programs reading scripts sessions system wrappers"
@@ -246,5 +249,9 @@ def test_each_pack_keeps_its_promise_on_ordinary_rows():
             stopped.update({pack_of(hit.id) for hit in verdict.hits} - {""})
     rates = {name: 100 * count / len(before) for name, count in stopped.items()}
     assert len(before) > 1_400
+    page = (ROOT / "docs/packs.md").read_text()
+    shown = {"all together": rates["together"], **{f"`{name}`": rates.get(name, 0) for name in PACKS}}
+    assert [name for name, rate in shown.items() if not re.search(rf"{name} .*\| {rate:.2f} % \|\n", page)] == []
+    assert f"{len(before):,} rows" in page
     assert rates.pop("together") <= MOST_TOGETHER
     assert {name: rate for name, rate in rates.items() if rate > shipped().parsed.packs[name].promise} == {}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_orig
 import msgspec
 
 from baton.lib.text.masking import WINDOW, cut_at_word, mask, mask_and_cut, mask_and_cut_bytes, may_hold, suspicious
-from baton.rules.call.kept import MOST_PATHS, OWN, TextRule
+from baton.rules.call.kept import LONGEST_ID, MOST_PATHS, OWN, TextRule
 from baton.shared.storable import storable
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -50,11 +50,6 @@ class KeptTexts(Generic[S]):
             attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, name) for name in names)
         )
         self._longest = [rules[name].longest for name in names]
-        lists, inner_ones = self._lists.values(), (kept for _, kept, _ in self._nested)
-        self.shortest: int = min(
-            [*self._longest, *(one.longest for one in lists), *(one.shortest for one in inner_ones)]
-        )
-        """The least bound of a text."""
         self._in_bytes = {name: rule.longest for name, rule in rules.items() if rule.cut == "bytes"}
 
     def bounded(self, one: S) -> S:
@@ -73,7 +68,7 @@ class KeptTexts(Generic[S]):
         """Return whether masking would change nothing: true of most structs, and cheaper to find out."""
         texts = self.texts(one)
         together = "\n".join(texts)
-        are_short = len(texts) <= MOST_PATHS and max(map(len, texts)) <= self.shortest
+        are_short = len(texts) <= MOST_PATHS and max(map(len, texts)) <= LONGEST_ID
         if storable(together) != together or not (are_short or self.are_short(one)):
             return False
         # Looked for in all at once, nothing is cached: the ids of 200,000 sessions would displace the names.

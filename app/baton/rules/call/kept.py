@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-LONGEST_ID = 200  # maximum stored characters of a name or an id
+LONGEST_ID = 200  # maximum stored characters of a name or an id; no bound of a text is lower
 LONGEST_PROJECT = 1_000  # maximum stored characters of a project's name, or of a path
 LONGEST_COMMAND = 2_000
 LONGEST_PROMPT = 32 << 10  # maximum stored bytes of a prompt, if it is stored
