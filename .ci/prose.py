@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 GOALS = {"relative pronouns per 100 words": 2.0, "% of sentences with two": 4.0, "house words per 1,000": 2.0}
+PAGES = ("CONTRIBUTING.md", "SECURITY.md", "policies/README.md", "hooks/README.md")
 _SHORTEST = 3
 """Words of a fragment that is no sentence."""
 ROOT = Path(__file__).parents[1]
@@ -59,7 +60,7 @@ def groups() -> dict[str, list[str]]:
         "decision records": _pages("docs/decisions"),
         "contributing": [
             *_pages("docs/contributing"),
-            *((ROOT / page).read_text() for page in ("CONTRIBUTING.md", "SECURITY.md")),
+            *((ROOT / page).read_text() for page in PAGES),
         ],
         "docstrings": [text for tree in trees.values() for text in _docstrings(tree)],
         "command line help": [
