@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 from baton.clients.event import HookAnswer
 from baton.clients.registry import CLIENTS
+from baton.local.hook import start_environment
+from baton.shared import agent_process
 from tests.support.cases import every
+from tests.support.shipped import shipped
 
 PRE = "PreToolUse"
 
@@ -95,3 +98,14 @@ def test_odd_payloads_are_read_without_an_error(client, payload):
 @every("client", sorted(CLIENTS))
 def test_an_unknown_event_has_no_meaning(client):
     assert CLIENTS[client].read({"hook_event_name": "TeammateIdle"}, "").name == "other"
+
+
+MARKS = {"claude-code": "CLAUDECODE", "copilot-cli": "COPILOT_CLI", "cursor": "CURSOR_AGENT", "gemini": "GEMINI_CLI"}
+
+
+@every("client", CLIENTS)
+def test_the_guardrails_know_the_endpoint_of_every_client_and_its_mark_for_children(client):
+    assert f"*/hooks/{client}" in shipped().config.lists["hook_api"]
+    mark = MARKS.get(client, client.upper())
+    assert any(one.startswith(mark) for one in start_environment._OF_AGENTS)
+    assert any(agent_process._OF_AGENTS.fullmatch(one) for one in (mark, f"{mark}_CI", f"{mark}_CODE"))
