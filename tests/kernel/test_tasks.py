@@ -14,13 +14,13 @@ from baton.kernel.kernel import PeriodicTask
 async def test_of_several_servers_one_does_a_task_in_its_period(database, monkeypatch):
     monkeypatch.setattr(kernel, "LOOK_S", 0.001)
     looks, done, stop = [], [], asyncio.Event()
-    take = kernel.announce.take
+    take = kernel.announce.take_turn
 
     async def noted(*arguments):
         looks.append(await take(*arguments))
         return looks[-1]
 
-    monkeypatch.setattr(kernel.announce, "take", noted)
+    monkeypatch.setattr(kernel.announce, "take_turn", noted)
 
     def work(number):
         return lambda _: done.append(number)

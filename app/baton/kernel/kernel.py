@@ -43,7 +43,7 @@ class PeriodicTask(NamedTuple):
                 self.wake.clear()
             try:
                 now = datetime.now(UTC)
-                if not self.one_server or await announce.take(database, organisation, self.name, now, period):
+                if not self.one_server or await announce.take_turn(database, organisation, self.name, now, period):
                     doing = self.work(stop)
                     if doing is not None:
                         await doing

@@ -137,7 +137,7 @@ async def test_a_person_holds_it_open_or_closed_on_every_server_and_the_log_says
     await other.breakers.set(ADMIN, "model", "close", "")
     await other.calls(*[200] * 50)
     assert (other.breaker.allows, other.phase) == (True, "closed")
-    entries = await audit_store.find(sqlite, "acme", kind="breaker")
+    entries = await audit_store.find_entries(sqlite, "acme", kind="breaker")
     assert [(one.actor, one.action, one.object, one.reason) for one in entries] == [
         ("ann", "breaker.close", "model", ""),
         ("ann", "breaker.open", "model", "it is being moved"),

@@ -20,7 +20,7 @@ from baton.rules.agents.plan import Plan
 from baton.rules.agents.task_graph import Breach, Graph, Task, admit, breach_of, closes_at, due, ended, startable
 from baton.rules.call.call import Principal
 from baton.spawn.graphs import store
-from baton.spawn.graphs.changes import LockedGraph, change, locked_graph, note
+from baton.spawn.graphs.changes import LockedGraph, change, locked_graph, note_breaches
 from baton.spawn.graphs.graph import StoredGraph
 from baton.spawn.graphs.service import Graphs
 from baton.spawn.service import SpawnRequest, SpawnResult, Spawns, refusal_error, start_job
@@ -152,7 +152,7 @@ class GraphSpawns:
         if refusals:
             # Returned instead of raised: raising would roll back the records for the report.
             tries = (breach_of(graph.tasks[name], refusal, refused=True) for name, refusal in refusals.items())
-            await note(locked, principal.organisation, [one for one in tries if one])
+            await note_breaches(locked, principal.organisation, [one for one in tries if one])
             return next(iter(refusals.values()))
         results, jobs = list[SpawnResult](), list[Job]()
         for name, one in planned.items():
