@@ -149,7 +149,7 @@ async def measure(settings: Settings) -> None:
 
     await _write_columns(database)  # rare filters read them
     for name, wanted in lists().items():
-        await row(name, partial(store.find, database, "default", wanted))
+        await row(name, partial(store.find_records, database, "default", wanted))
     await row("counts of /status: all", partial(store.totals, database, "default", ALL))
     await row("counts of /status: team", partial(store.totals, database, "default", TEAM))
     live = GroupFilter(since=END - timedelta(days=7), called_since=END - timedelta(minutes=10))
@@ -159,14 +159,16 @@ async def measure(settings: Settings) -> None:
         "sessions: one": GroupFilter(since=END - timedelta(days=30), session_id="nobody"),
     }  # fmt: skip
     for name, filtered in sessions.items():
-        work = partial(delegation_share_store.find, database, "default", ALL, filtered, "session", agent_tools=["Task"])
+        work = partial(
+            delegation_share_store.find_groups, database, "default", ALL, filtered, "session", agent_tools=["Task"]
+        )
         await row(name, work)
     week, whole = END - timedelta(days=7), END - timedelta(days=366)
     for since, span in ((week, "7 days"), (whole, "all days")):
         for by in BY:
             asked = GroupFilter(since=since)
             work = partial(
-                delegation_share_store.find, database, "default", ALL, asked, by, agent_tools=["Task", "Agent"]
+                delegation_share_store.find_groups, database, "default", ALL, asked, by, agent_tools=["Task", "Agent"]
             )
             await row(f"delegation by {by}, {span}", work)
         costs = costs_store.CostFilter(since=since)
@@ -175,10 +177,10 @@ async def measure(settings: Settings) -> None:
         await row(f"rule hits, {span}", partial(rule_hits_store.hits, database, "default", ALL, period))
         for latency_by in LATENCY_BY:
             asked_of = LatencyFilter(since=max(since, END - timedelta(days=LONGEST[latency_by])), until=END)
-            latencies = partial(latency.find, database, "default", ALL, asked_of, latency_by)
+            latencies = partial(latency.find_counts, database, "default", ALL, asked_of, latency_by)
             await row(f"latency by {latency_by}, {span}", latencies)
         theirs = LatencyFilter(since=since, until=END, user="person-3")
-        await row(f"latency of a user, {span}", partial(latency.find, database, "default", ALL, theirs, "day"))
+        await row(f"latency of a user, {span}", partial(latency.find_counts, database, "default", ALL, theirs, "day"))
     for bucket, group, filters in COUNTED:
         wanted = Filters(since=END - timedelta(days=LONGEST[bucket]), until=END, **filters)
         name = ", ".join([f"counts by {bucket} and {group}", *filters])

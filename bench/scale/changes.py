@@ -88,10 +88,10 @@ async def fill(database: Database, size: int) -> None:
     """Store as many users, tokens, settings and exceptions."""
     now = datetime.now(UTC)
     async with database.transaction() as connection:
-        await users_store.put(connection, "default", User(name="root", team="web", created_at=now))
+        await users_store.put_row(connection, "default", User(name="root", team="web", created_at=now))
         for number in range(size):
             name = f"user-{number}"
-            await users_store.put(connection, "default", User(name=name, team="web", created_at=now))
+            await users_store.put_row(connection, "default", User(name=name, team="web", created_at=now))
             token, _ = made(name, "developer", created_by="root", now=now, expires_at=None)
             await tokens_store.add(connection, "default", token)
             await modes_store.change(connection, "default", put=[ModeSetting(scope="user", id=name, enabled=True)])

@@ -1,10 +1,12 @@
 """Periodic tasks: of each server, or of one server for all."""
 
 import asyncio
+from unittest.mock import AsyncMock
 
 import pytest
 
 from baton.kernel import kernel
+from baton.kernel.base.pause import end_with
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.kernel import PeriodicTask
 
@@ -12,13 +14,13 @@ from baton.kernel.kernel import PeriodicTask
 async def test_of_several_servers_one_does_a_task_in_its_period(database, monkeypatch):
     monkeypatch.setattr(kernel, "LOOK_S", 0.001)
     looks, done, stop = [], [], asyncio.Event()
-    take = kernel.announce.take
+    take = kernel.announce.take_turn
 
     async def noted(*arguments):
         looks.append(await take(*arguments))
         return looks[-1]
 
-    monkeypatch.setattr(kernel.announce, "take", noted)
+    monkeypatch.setattr(kernel.announce, "take_turn", noted)
 
     def work(number):
         return lambda _: done.append(number)
@@ -73,3 +75,22 @@ async def test_work_at_the_stop_is_done_once_more(database, at_stop, times):
     stop.set()
     await running
     assert len(done) == times
+
+
+async def test_an_event_begins_the_next_period_at_once(database):
+    done, stop, wake = [], asyncio.Event(), asyncio.Event()
+
+    def work(_):
+        done.append(1)
+        (stop if len(done) == 2 else wake).set()
+
+    await PeriodicTask("look", 3_600, work, wake=wake).repeat(database, "default", stop)
+    assert len(done) == 2
+
+
+async def test_a_stop_cancels_work_that_hangs_and_only_that():
+    stop = asyncio.Event()
+    asyncio.get_running_loop().call_soon(stop.set)
+    await end_with(asyncio.Event().wait, stop)
+    with pytest.raises(ZeroDivisionError):
+        await end_with(AsyncMock(side_effect=ZeroDivisionError), asyncio.Event())

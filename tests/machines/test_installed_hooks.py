@@ -18,8 +18,8 @@ def hooks(user, client, hours=0):
 
 async def test_the_last_installation_counts_and_a_removal_concerns_one_user_and_client(database):
     for one in (hooks("ada", "codex", 3), hooks("bob", "codex", 2), hooks("ada", "qwen", 1), hooks("ada", "codex")):
-        await store.put(database, "default", one)
-    await store.put(database, "other", hooks("zoe", "codex"))
+        await store.put_installed(database, "default", one)
+    await store.put_installed(database, "other", hooks("zoe", "codex"))
     assert await store.load(database, "default") == [
         hooks("ada", "codex"),
         hooks("ada", "qwen", 1),

@@ -42,11 +42,11 @@ async def test_a_client_with_an_endless_name_keeps_no_other_from_being_noted(dat
 
 
 async def test_a_contact_that_is_being_written_is_waited_for(database, monkeypatch):
-    async def written(*contacts, write=store.note):
+    async def written(*contacts, write=store.note_contacts):
         await asyncio.sleep(0.1 * len(contacts[-1]))
         await write(*contacts)
 
-    monkeypatch.setattr(store, "note", written)
+    monkeypatch.setattr(store, "note_contacts", written)
     heard, ada = ClientActivity(database, Mock(), "default"), Principal(user="ada")
     heard.note(ada, "codex", "1")
     _, listed = await asyncio.gather(heard.flush(), heard.list_contacts(ada))

@@ -190,7 +190,7 @@ async def test_each_change_is_counted_and_leaves_an_audit_entry(modes):
     await modes.put(LEAD, setting("team", enabled=True, level="strict", reason="release week"))
     await modes.put(LEAD, setting("team", enabled=False))
     await modes.delete(LEAD, target(LEAD, NOBODY, "team", "web", "", ""))
-    found = await audit_store.find(modes._database, "default", kind="mode")
+    found = await audit_store.find_entries(modes._database, "default", kind="mode")
     assert [(entry.action, entry.actor, entry.object) for entry in found] == [
         ("mode.remove", "lead", "team web"),
         ("mode.set", "lead", "team web"),

@@ -39,7 +39,7 @@ def calls():
 async def stored(database):
     found, cursor = [], ""
     while True:
-        page, cursor = await decisions.find(database, "default", Filters(), cursor)
+        page, cursor = await decisions.find_records(database, "default", Filters(), cursor)
         found += page
         if not cursor:
             return found
@@ -72,7 +72,7 @@ async def test_what_was_decided_is_stored_again_over_a_week_under_names_that_say
         one for one in await feedback_store.of_team(database, "default", "demo-web", 1_000) if one.route_id != route.id
     ]
     assert {one.route_id: one.at for one in judged} == routes
-    entry = (await audit_store.find(database, "default", kind="demonstration"))[0]
+    entry = (await audit_store.find_entries(database, "default", kind="demonstration"))[0]
     assert (entry.actor, entry.after["decisions"]) == ("root", added)
 
 

@@ -200,7 +200,7 @@ async def test_a_question_that_waits_for_a_person_still_waits_after_the_conversi
         await connection.execute(text(asked))
     await migrate.upgrade(filled)
     async with database.transaction() as connection:
-        (found,) = await approvals.find(connection)
+        (found,) = await approvals.find_approvals(connection)
     await database.close()
     assert (found.id, found.state, found.job, found.team) == ("id é 0", "waiting", "id é 0", "team é 0")
     assert (found.approvers, found.job_title, found.reading) == ("user:runner_user é 0", "description é 0", {})
@@ -257,9 +257,9 @@ async def test_stored_names_of_projects_are_folded_into_one_spelling(filled):
     user = ModeSetting(scope="user", id="Host/Ada", enabled=True, level="strict", set_by="ada")
     async with database.transaction() as connection:
         await modes_store.change(connection, "acme", put=[strict, own, user])
-        await users_store.put(connection, "acme", Project(name=old, team="web"))
-        await users_store.put(connection, "acme", Project(name="git.example/Two", team="old"))
-        await users_store.put(connection, "acme", Project(name="GIT.example/Two", team="gone"))
+        await users_store.put_row(connection, "acme", Project(name=old, team="web"))
+        await users_store.put_row(connection, "acme", Project(name="git.example/Two", team="old"))
+        await users_store.put_row(connection, "acme", Project(name="GIT.example/Two", team="gone"))
         for name, version in ((old, 1), (old, 2), ("Host/x", 1), ("host/x", 1)):
             values = {"organisation": "acme", "tier": "project", "name": name, "version": version, "files": {}}
             more = {"state": "active", "created_at": now, "created_by": "ada", "reason": ""}

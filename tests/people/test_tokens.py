@@ -57,9 +57,9 @@ async def test_a_token_speaks_for_its_user_team_and_role(server, database):
     assert re.fullmatch(rf"baton_{token.id}_[0-9a-f]{{64}}", text)
     principal = server.tokens.check(text)
     assert (principal.user, principal.team, principal.role) == ("dora", "web", "developer")
-    kept = repr(await tokens_store.load_all(database, "default")) + repr(await audit_store.find(database, "default"))
+    kept = repr([await tokens_store.load_all(database, "default"), await audit_store.find_entries(database, "default")])
     assert text.rpartition("_")[2] not in kept
-    assert token.digest not in repr(await audit_store.find(database, "default"))
+    assert token.digest not in repr(await audit_store.find_entries(database, "default"))
 
 
 async def test_what_is_no_token_of_ours_is_refused(server):
@@ -179,7 +179,7 @@ async def test_another_admin_s_token_is_made_on_the_machine_and_running_servers_
     assert (server.tokens.check(text).user, server.tokens.check(text).role) == ("newcomer", "admin")
     made = next(token for token in await server.tokens.list_tokens(ADMIN) if token.user == "newcomer")
     assert made.expires_at == in_an_hour
-    entry = next(one for one in await audit_store.find(database, ADMIN.organisation) if one.object == made.id)
+    entry = next(one for one in await audit_store.find_entries(database, ADMIN.organisation) if one.object == made.id)
     assert (entry.actor, entry.action, entry.reason) == ("newcomer", "token.create", first_token.ON_THE_MACHINE)
     assert made.digest not in str(entry)
 

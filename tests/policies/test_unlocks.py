@@ -183,7 +183,7 @@ async def test_an_unlock_that_is_ended_early_locks_again_and_both_are_audited(pr
     assert await process.effect(DORA) == "deny"
     with pytest.raises(NotFound):
         await process.unlocks.end(ADMIN, made.id)
-    entries = await audit_store.find(database, "default", object=made.id)
+    entries = await audit_store.find_entries(database, "default", object=made.id)
     assert [(one.action, one.actor, one.reason) for one in entries] == [
         ("policies.lock", "ada", "done"),
         ("policies.unlock", "ada", "the archive"),

@@ -76,5 +76,5 @@ async def test_jobs_agents_and_tokens_are_those_of_the_session_and_in_scope(live
 )  # fmt: skip
 async def test_sessions_are_found_by_text_and_by_their_last_call(lived, wanted, found):
     asked = GroupFilter(since=NOON, **wanted)
-    groups = await delegation_share_store.find(lived, "default", ALL, asked, "session", agent_tools=())
+    groups = await delegation_share_store.find_groups(lived, "default", ALL, asked, "session", agent_tools=())
     assert len(groups) == found

@@ -83,7 +83,7 @@ async def build(
         enabled=kernel.settings.enable_pattern_enforcement,
         external=kernel.settings.external_compliance,
     )
-    kernel.run(compliance.run)
+    kernel.every(PeriodicTask("checks of edits", 60, compliance.evaluate_queued, wake=compliance.arrived))
     if kernel.settings.external_compliance:
         kernel.run(ComplianceInbox(kernel.redis.url, compliance).run)
         kafka_url = kernel.settings.kafka_url.get_secret_value()

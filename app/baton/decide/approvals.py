@@ -170,7 +170,7 @@ class Approvals:
         """Wake the hooks whose requests have been answered, if it is unknown which were. Raise DatabaseUnavailable."""
         if self._waiting:
             async with self._database.transaction() as connection:
-                found = await requests.find(connection, _c.id.in_(list(self._waiting)), _c.state != "waiting")
+                found = await requests.find_approvals(connection, _c.id.in_(list(self._waiting)), _c.state != "waiting")
             await self._wake(one.id for one in found)
 
     async def _wake(self, answered: Iterable[str], *, is_answered: bool = True) -> None:
@@ -188,7 +188,9 @@ class Approvals:
             getattr(_c, name) == getattr(made, name) for name in ("organisation", "user", "session_id", "job")
         )
         whose = (*of_session, _c.expires_at > made.created_at)
-        for found in reversed(await requests.find(connection, *whose, _c.act == made.act, _c.state != "used")):
+        for found in reversed(
+            await requests.find_approvals(connection, *whose, _c.act == made.act, _c.state != "used")
+        ):
             if found.state != "approved":
                 return found
             use = update(APPROVALS).where(_c.id == found.id, _c.state == "approved")
@@ -206,7 +208,7 @@ class Approvals:
         require(principal, "approvals.read")
         which = (_c.job == storable(job),) if job else (_c.state == "waiting", _c.expires_at > self._now())
         async with self._database.transaction("approvals cannot be read now; try again") as connection:
-            found = await requests.find(connection, _c.organisation == principal.organisation, *which)
+            found = await requests.find_approvals(connection, _c.organisation == principal.organisation, *which)
         return [one for one in found if may_see(principal, one)][:MOST_LISTED]
 
     def listed(self, principal: Principal) -> None:

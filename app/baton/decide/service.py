@@ -63,7 +63,7 @@ class Installation:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look at the server's processes now and then. The port is bound once the server listens, right after the start."""
-        wait = FIRST_S
+        wait = FIRST_S  # it grows, so this is no periodic task
         while not stop.is_set():
             await pause(stop, wait)
             await asyncio.to_thread(self.refresh)

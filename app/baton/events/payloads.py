@@ -1,10 +1,12 @@
 """Payloads about tool calls: execution, decision and outcome."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+from baton.rules.call.record import Record
 
 # The common fields of all payloads.
 
@@ -42,26 +44,29 @@ class MatchedRule(msgspec.Struct, frozen=True, kw_only=True):
     effect: str
 
 
-class DecisionMade(Payload, frozen=True, kw_only=True):
-    """Baton decided a call. `GET /decisions/{decision_id}` returns its command and paths to permitted readers."""
+_NAMES = {"id": "decision_id", "tool": "tool_name", "tool_use_id": "tool_execution_id", "revision": "policy_revision"}
+_TOLD = (
+    "id tool tool_use_id agent_id agent_type client project decision effect rules mode_enabled mode_level revision"
+    " model_injected overridden degraded elapsed_us"
+)
+DECISION_FIELDS = {_NAMES.get(name, name): name for name in _TOLD.split()}
+"""The fields of a decision's event: its names for fields of `Record`."""
+_WIDER = {"effect": str, "rules": tuple[MatchedRule, ...], "elapsed_us": Count}
+_REQUIRED = {"id", "tool", "decision", "effect"}
 
-    decision_id: str
-    tool_name: str
-    tool_execution_id: str = ""
-    agent_id: str = ""
-    agent_type: str = ""
-    client: str = ""
-    project: str = ""
-    decision: Literal["allow", "ask", "block"]
-    effect: str
-    rules: tuple[MatchedRule, ...] = ()
-    mode_enabled: bool = False
-    mode_level: str = ""
-    policy_revision: str = ""
-    model_injected: str = ""
-    overridden: bool = False
-    degraded: tuple[str, ...] = ()
-    elapsed_us: Count = 0
+
+def _like(own: msgspec.structs.FieldInfo, name: str) -> tuple[str, Any] | tuple[str, Any, Any]:
+    kind = _WIDER.get(own.name, own.type)
+    return (name, kind) if own.name in _REQUIRED else (name, kind, "" if own.required else own.default)
+
+
+_RECORD = {field.name: field for field in msgspec.structs.fields(Record)}
+_SAID = "Baton decided a call. `GET /decisions/{decision_id}` returns its command and paths to permitted readers."
+_fields = [_like(_RECORD[own], name) for name, own in DECISION_FIELDS.items()]
+_made = msgspec.defstruct(
+    "DecisionMade", _fields, bases=(Payload,), module=__name__, namespace={"__doc__": _SAID}, frozen=True, kw_only=True
+)
+DecisionMade = cast("type[Payload]", _made)
 
 
 class OutcomeReported(Payload, frozen=True, kw_only=True):

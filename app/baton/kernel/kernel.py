@@ -22,21 +22,28 @@ log = logging.getLogger(__name__)
 
 
 class PeriodicTask(NamedTuple):
-    """A periodic task: of each server, or of one for all (`one_server`). `at_stop`: once more when the server stops."""
+    """A periodic task: of each server, or of one for all (`one_server`). `at_stop`: once more when the server stops.
+
+    `wake` is an event that begins the next period at once.
+    """
 
     name: str
     seconds: float
     work: Callable[[asyncio.Event], Awaitable[object] | None]
     one_server: bool = False
     at_stop: bool = False
+    wake: asyncio.Event | None = None
 
     async def repeat(self, database: Database, organisation: str, stop: asyncio.Event) -> None:
         """Do the work each period until `stop` is set. After a failure, wait for the next period."""
         period = timedelta(seconds=self.seconds)
+        events = (stop, self.wake) if self.wake else (stop,)
         while True:
+            if self.wake:
+                self.wake.clear()
             try:
                 now = datetime.now(UTC)
-                if not self.one_server or await announce.take(database, organisation, self.name, now, period):
+                if not self.one_server or await announce.take_turn(database, organisation, self.name, now, period):
                     doing = self.work(stop)
                     if doing is not None:
                         await doing
@@ -47,7 +54,7 @@ class PeriodicTask(NamedTuple):
             if stop.is_set():
                 return
             # A tick may come just before the end of this server's own leadership.
-            await (pause(stop, min(self.seconds, LOOK_S)) if self.one_server else tick(self.seconds, stop))
+            await (pause(stop, min(self.seconds, LOOK_S)) if self.one_server else tick(self.seconds, *events))
             if stop.is_set() and not self.at_stop:
                 return
 

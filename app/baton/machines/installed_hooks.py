@@ -33,7 +33,7 @@ class HooksInstalled(msgspec.Struct, frozen=True, kw_only=True):
 HOOKS_INSTALLED = table_of("hooks_installed", HooksInstalled, keys=("organisation", "user", "client"))
 
 
-async def put(database: Database, organisation: str, one: HooksInstalled) -> None:
+async def put_installed(database: Database, organisation: str, one: HooksInstalled) -> None:
     """Insert or update an installation."""
     async with database.transaction() as connection:
         await upsert(connection, HOOKS_INSTALLED, row_of(one) | {"organisation": organisation})
@@ -72,7 +72,7 @@ class InstalledHooks:
         """Store the installation of the principal's hooks in a client. Raise StoreUnavailable."""
         one = HooksInstalled(user=principal.user, client=client, installed_at=datetime.now(UTC))
         with StoreErrors(_AWAY):
-            await put(self._database, self._organisation, one)
+            await put_installed(self._database, self._organisation, one)
         return one
 
     async def forget(self, principal: Principal, client: str) -> None:

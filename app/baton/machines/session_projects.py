@@ -158,7 +158,7 @@ class LastContact(msgspec.Struct, frozen=True, kw_only=True):
 CLIENTS_SEEN = table_of("clients_seen", LastContact, keys=("organisation", "user", "client"))
 
 
-async def note(database: Database, organisation: str, seen: Sequence[LastContact]) -> None:
+async def note_contacts(database: Database, organisation: str, seen: Sequence[LastContact]) -> None:
     """Store last contacts. An older time never replaces a newer one."""
     insert = insert_into(database.dialect, CLIENTS_SEEN)
     upsert = insert.on_conflict_do_update(
@@ -218,7 +218,7 @@ class ClientActivity:
                 for (user, client), (at, protocol) in heard.items()
             ]
             try:
-                await note(self._database, self._organisation, seen)
+                await note_contacts(self._database, self._organisation, seen)
             except DatabaseUnavailable:
                 self._heard = heard | self._heard
 

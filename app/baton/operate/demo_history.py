@@ -85,7 +85,7 @@ async def _sessions(database: Database, organisation: str) -> list[list[Record]]
     found: list[Record] = []
     cursor = ""
     while True:
-        page, cursor = await decisions.find(database, organisation, Filters(), cursor, decisions.LARGEST_PAGE)
+        page, cursor = await decisions.find_records(database, organisation, Filters(), cursor, decisions.LARGEST_PAGE)
         for one in page:
             if one.session_id.startswith(PAST):
                 raise NotDemonstrationError("the demonstration has its past already")

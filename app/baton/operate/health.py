@@ -122,7 +122,8 @@ class Health:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look until `stop`. An outage is logged if a second look, soon after the first, still finds it."""
-        await pause(stop, SILENT_S)  # a starting server is busy
+        # No periodic task: it begins late, since a starting server is busy, and ends the looks that hang.
+        await pause(stop, SILENT_S)
         while not stop.is_set():
             await self.look()
             news = {name for name, one in self._seen.items() if bool(one.cause) != (name in self._logged)}

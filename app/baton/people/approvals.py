@@ -74,7 +74,7 @@ async def add(connection: AsyncConnection, request: Approval) -> None:
     await connection.execute(insert(APPROVALS).values(row | {"reading": storable_json(request.reading)}))
 
 
-async def find(connection: AsyncConnection, *conditions: ColumnElement[bool]) -> list[Approval]:
+async def find_approvals(connection: AsyncConnection, *conditions: ColumnElement[bool]) -> list[Approval]:
     """List the requests that meet all conditions, the oldest first."""
     query = select(APPROVALS).where(*conditions).order_by(_c.created_at, _c.id)
     return [msgspec.convert(row._asdict(), Approval) for row in await connection.execute(query)]
@@ -83,7 +83,7 @@ async def find(connection: AsyncConnection, *conditions: ColumnElement[bool]) ->
 async def get(connection: AsyncConnection, principal: Principal, approval_id: str) -> Approval:
     """Return a request. Raise NotFound if it is unknown, or hidden from the principal."""
     this = (_c.organisation == principal.organisation, _c.id == storable(approval_id))
-    for found in await find(connection, *this):
+    for found in await find_approvals(connection, *this):
         if may_see(principal, found):
             return found
     raise NotFound(f"there is no approval request `{approval_id[:100]}`")
@@ -147,7 +147,7 @@ async def deny_of_job(connection: AsyncConnection, job: str, why: str, *, before
 async def overdue_jobs(connection: AsyncConnection, organisation: str, now: datetime) -> set[str]:
     """Return the ids of jobs with requests that nobody answered in time."""
     late = (_c.organisation == organisation, _c.state == "waiting", _c.expires_at < now, _c.job != "")
-    return {one.job for one in await find(connection, *late)}
+    return {one.job for one in await find_approvals(connection, *late)}
 
 
 async def waits(connection: AsyncConnection, job: str) -> bool:

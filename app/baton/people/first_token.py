@@ -45,11 +45,11 @@ async def recover(database: Database, principal: Principal, expires_at: datetime
 async def _add(change: SqlChange, principal: Principal, now: datetime, expires_at: datetime | None, reason: str) -> str:
     """Create the token, and its user if unknown."""
     organisation, name = principal.organisation, principal.user
-    user = await users_store.find(change.connection, organisation, User, name)
+    user = await users_store.find_row(change.connection, organisation, User, name)
     if user is None:
         user = User(name=name, team=principal.team, created_at=now)
         await change.also(USERS, [object_of(user)])
-        await users_store.put(change.connection, organisation, user)
+        await users_store.put_row(change.connection, organisation, user)
     elif user.disabled_at is not None:
         raise ValueError(f"`{name}` is disabled; name another user")
     token, text = service.made(name, "admin", created_by=name, now=now, expires_at=expires_at)

@@ -247,7 +247,9 @@ class Users:
         async with self._changes.turn(KIND), self._database.transaction() as connection:
             for one in objects:
                 kind, name = msgspec.json.decode(one, type=tuple[str, str])
-                self._directory.put(kind, name, await store.find(connection, self._organisation, _TYPES[kind], name))
+                self._directory.put(
+                    kind, name, await store.find_row(connection, self._organisation, _TYPES[kind], name)
+                )
             self._learn_aliases()
 
     def _learn_aliases(self) -> None:
@@ -462,7 +464,7 @@ class Users:
     async def _remove(self, principal: Principal, kind: type[T], name: str, reason: str) -> None:
         of_kind = kind.__name__.lower()
         async with self._changes.write(KIND, principal, f"{of_kind}.remove") as change:
-            before = await store.find(change.connection, self._organisation, kind, name)
+            before = await store.find_row(change.connection, self._organisation, kind, name)
             await store.remove(change.connection, self._organisation, kind, name)
             await change.concerns([_object(of_kind, name)])
             await change.audit(name, before=_shown(before), reason=reason)
@@ -470,25 +472,25 @@ class Users:
     async def enter(self, change: SqlChange, user: User) -> None:
         """Add a user within another change."""
         await change.also(KIND, [object_of(user)])
-        await store.put(change.connection, self._organisation, user)
+        await store.put_row(change.connection, self._organisation, user)
 
     async def take_account(self, change: SqlChange, user: User, account: str) -> None:
         """Bind an account to a user within another change. Raise Unauthenticated if the user changed meanwhile."""
         if user.account == account:
             return
         await change.also(KIND, [object_of(user)])  # locks the directory before the next read
-        if await store.find(change.connection, self._organisation, User, user.name) != user:
+        if await store.find_row(change.connection, self._organisation, User, user.name) != user:
             raise Unauthenticated(f"the user `{user.name}` was changed meanwhile; start again")
-        await store.put(change.connection, self._organisation, msgspec.structs.replace(user, account=account))
+        await store.put_row(change.connection, self._organisation, msgspec.structs.replace(user, account=account))
 
     async def _put(
         self, principal: Principal, kind: type[T], name: str, make: Callable[[T | None], T], reason: str
     ) -> T:
         """Store the result of `make`. It gets the stored row, or None."""
         async with self._changes.write(KIND, principal, f"{kind.__name__.lower()}.put") as change:
-            before = await store.find(change.connection, self._organisation, kind, name)
+            before = await store.find_row(change.connection, self._organisation, kind, name)
             after = make(before)
-            await store.put(change.connection, self._organisation, after)
+            await store.put_row(change.connection, self._organisation, after)
             await change.concerns([object_of(after)])
             await change.audit(name, before=_shown(before), after=_shown(after), reason=reason)
         return after

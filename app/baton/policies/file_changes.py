@@ -45,7 +45,7 @@ async def audit(
         after["refused"] = [str(one) for one in problems[:MOST]]
     try:
         async with write(database, "policy_files", Principal(organisation=organisation, user=ACTOR), ACTION) as change:
-            last = await audit_store.find(database, organisation, kind="policy", object=FILES, limit=1)
+            last = await audit_store.find_entries(database, organisation, kind="policy", object=FILES, limit=1)
             known = last[0].after if last else {"files": "", "loosened": []}
             if (known["files"], known.get("refused")) == (after["files"], after.get("refused")):
                 change.unchanged()

@@ -7,6 +7,7 @@ import msgspec
 
 from baton.context.feature import ContextFeature
 from baton.events.emitting.emission import Emitter
+from baton.kernel.base.pause import end_with
 from baton.kernel.http.serving.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.machines.session_projects import ClientActivity
@@ -72,7 +73,10 @@ async def build(
     if models.summary is not None:
         context.summarization.use_model(models.summary.shorten)
     await breakers.load()
-    kernel.run(breakers.run)
+    kernel.on_stop(breakers.settle)
+    for breaker in breakers.each():
+        kernel.every(PeriodicTask("breakers", 1, partial(end_with, breaker.refresh)))
+    kernel.every(PeriodicTask("feedback on choices", 60, lambda _: breakers.count_agreements()))
     kernel.every(PeriodicTask("health of the model", 5, models.check))
     traces = RouteTraces(kernel.redis)
     threshold = settings.confidence_threshold

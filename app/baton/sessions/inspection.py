@@ -186,7 +186,7 @@ class SessionAdmin:
     ) -> list[CallGroup]:
         theirs = row_scope(principal, action)
         with StoreErrors(_AWAY):
-            return await delegation_share_store.find(
+            return await delegation_share_store.find_groups(
                 self._database,
                 principal.organisation,
                 theirs,

@@ -3,7 +3,7 @@
 import msgspec
 
 from baton.delegate.jobs.service import Jobs
-from baton.kernel.kernel import Kernel
+from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.machines.inventories import Inventories
 from baton.people.users import Users
 from baton.policies.in_force import Policies
@@ -26,5 +26,6 @@ def build(kernel: Kernel, *, users: Users, policies: Policies, jobs: Jobs, inven
     graphs = Graphs(kernel.database, spawns, users)
     jobs.on_end(graphs.job_ended)
     graph_spawns = GraphSpawns(kernel.database, graphs, spawns, jobs, organisation=kernel.organisation)
-    kernel.run(graph_spawns.run)
+    # The period finds windows opened by a process that has died.
+    kernel.every(PeriodicTask("task graphs", 10, lambda _: graph_spawns.start_due(), wake=graph_spawns.closing))
     return SpawnFeature(spawns=spawns, graphs=graphs, graph_spawns=graph_spawns)

@@ -61,12 +61,7 @@ class Server:
         await self.work()
 
     async def work(self):
-        stop = asyncio.Event()
-        task = asyncio.create_task(self.compliance.run(stop))
-        while self.compliance._waiting:  # noqa: ASYNC110 - the queue tells nobody when it is empty
-            await asyncio.sleep(0)
-        stop.set()
-        await task
+        await self.compliance.evaluate_queued(asyncio.Event())
 
     async def advised(self, session="s", who=ADA):
         return await self.waiting.for_prompt(who, session)

@@ -153,7 +153,7 @@ async def test_who_did_what_to_a_job_is_in_the_audit_log(world):
     await world.control.cancel(ADA, job.id)
     await world.control.cancel(ADA, job.id)
     await world.control.retry(ADMIN, job.id)
-    entries = await audit_store.find(world.database, "default", kind="job", object=job.id)
+    entries = await audit_store.find_entries(world.database, "default", kind="job", object=job.id)
     assert [(entry.actor, entry.action, entry.before["state"], entry.after["state"]) for entry in entries] == [
         ("root", "job.retry", "cancelled", "queued"),
         ("ada", "job.cancel", "queued", "cancelled"),

@@ -93,7 +93,7 @@ async def test_a_person_s_answer_reaches_the_runner(world, approve, state, answe
     )
     assert await words(world, job) == ["awaiting_permission", "permission.resolved", "running"]
     assert (await answer_of(world, ADA, pending, approve=approve)).state == state
-    (entry,) = await audit_store.find(world.database, "default", kind="approvals")
+    (entry,) = await audit_store.find_entries(world.database, "default", kind="approvals")
     action = "approval.approve" if approve else "approval.deny"
     assert (entry.actor, entry.action, entry.object, entry.reason) == ("ada", action, pending.permission, "r")
     assert (entry.after["shown"], entry.after["job"]) == ('{"command":"make"}', job.id)

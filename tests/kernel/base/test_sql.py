@@ -145,10 +145,10 @@ async def test_a_naive_moment_is_refused(database):
 
 async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
     later = NOON + timedelta(minutes=5)
-    await session_projects.note(
+    await session_projects.note_contacts(
         database, "default", [LastContact(user="ann", client="codex", last_seen=later, protocol="1")]
     )
-    await session_projects.note(
+    await session_projects.note_contacts(
         database,
         "default",
         [
@@ -178,11 +178,11 @@ async def test_a_name_too_long_to_be_found_again_is_a_mistake_of_who_gave_it(dat
     endless = "".join(chr(0x4E00 + number * 7_919 % 20_011) for number in range(1_000))
     if database.dialect == "sqlite":
         async with database.transaction() as connection:
-            await users_store.put(connection, "default", Project(name=endless, team="red"))
+            await users_store.put_row(connection, "default", Project(name=endless, team="red"))
         return
     with pytest.raises(TooLongToFind):
         async with database.transaction() as connection:
-            await users_store.put(connection, "default", Project(name=endless, team="red"))
+            await users_store.put_row(connection, "default", Project(name=endless, team="red"))
 
 
 async def test_an_existing_database_and_its_logs_are_closed_to_other_users(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import wordllama
 
-from baton.kernel.base.word_table import WordTable, WordTableMissing, find
+from baton.kernel.base.word_table import WordTable, WordTableMissing, find_table
 
 FOLDER = Path(wordllama.__file__).parent
 
@@ -18,7 +18,7 @@ def test_it_is_mapped_not_loaded_and_opens_no_connection(monkeypatch):
         raise AssertionError("nothing may be downloaded")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    table = find()
+    table = find_table()
     rows, base = table._rows, table._rows
     while base is not None and not isinstance(base, np.memmap):
         base = base.base
@@ -27,7 +27,7 @@ def test_it_is_mapped_not_loaded_and_opens_no_connection(monkeypatch):
 
 
 def test_what_means_the_same_lies_close():
-    table = find()
+    table = find_table()
     test, like, other = map(table.embed, ("write unit tests", "add test coverage", "bake a cake"))
     assert test @ like > test @ other
     assert float(np.linalg.norm(test)) == pytest.approx(1, abs=1e-5)

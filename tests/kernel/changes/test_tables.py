@@ -21,16 +21,16 @@ async def test_a_setting_has_its_last_value_and_version(database):
 
 async def test_one_of_many_leads_until_its_time_ends(database):
     hour = timedelta(hours=1)
-    assert await announce.take(database, "default", "purge", NOON, hour)
-    assert not await announce.take(database, "default", "purge", NOON + hour / 2, hour)
-    assert await announce.take(database, "another", "purge", NOON, hour)
-    assert await announce.take(database, "default", "purge", NOON + hour, hour)
+    assert await announce.take_turn(database, "default", "purge", NOON, hour)
+    assert not await announce.take_turn(database, "default", "purge", NOON + hour / 2, hour)
+    assert await announce.take_turn(database, "another", "purge", NOON, hour)
+    assert await announce.take_turn(database, "default", "purge", NOON + hour, hour)
 
 
 async def test_audit_entries_are_found_by_time(database):
     async with database.transaction() as connection:
         await audit_store.add(connection, Principal(), action="a", kind="k", object="o")
     now = datetime.now(UTC)
-    assert len(await audit_store.find(database, "default", since=now - DAY, until=now + DAY)) == 1
-    assert await audit_store.find(database, "default", since=now + DAY) == []
-    assert await audit_store.find(database, "default", until=now - DAY) == []
+    assert len(await audit_store.find_entries(database, "default", since=now - DAY, until=now + DAY)) == 1
+    assert await audit_store.find_entries(database, "default", since=now + DAY) == []
+    assert await audit_store.find_entries(database, "default", until=now - DAY) == []

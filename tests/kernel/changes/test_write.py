@@ -21,7 +21,7 @@ def changes(redis, database):
 async def entries(database):
     return [
         (one.action, one.kind, one.object, one.before, one.after, one.reason)
-        for one in await audit_store.find(database, "default")
+        for one in await audit_store.find_entries(database, "default")
     ]
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from baton.kernel.base.word_table import find
+from baton.kernel.base.word_table import find_table
 
 
 @pytest.fixture(scope="session")
 def table():
-    return find()
+    return find_table()

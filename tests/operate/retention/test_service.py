@@ -56,7 +56,7 @@ async def test_what_is_purged_is_counted_by_kind(database, redis):
         LastContact(user="dora", client=name, last_seen=now - timedelta(days=days))
         for name, days in (("a", 366), ("b", 8))
     ]
-    await session_projects.note(database, "default", heard)
+    await session_projects.note_contacts(database, "default", heard)
     purged = await Retention(database, Changes(redis, database, "default"), "default").purge(asyncio.Event())
     assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1, "clients": 1}
     assert [one.client for one in await session_projects.load(database, "default")] == ["b"]

@@ -39,7 +39,7 @@ async def test_old_decisions_go_and_others_stay(database):
     await decisions.add(database, [*old, kept, foreign])
     assert await retention_store.purge_decisions(database, "default", NOON) == 3
     assert await retention_store.purge_decisions(database, "default", NOON) == 0
-    found, _ = await decisions.find(database, "default", decisions.Filters(rule="x/y"))
+    found, _ = await decisions.find_records(database, "default", decisions.Filters(rule="x/y"))
     assert [one.id for one in found] == [kept.id]
     assert await decisions.get(database, "another", foreign.id) == foreign
 

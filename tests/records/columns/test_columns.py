@@ -88,7 +88,7 @@ async def answers(database, names=PERIODS):
         since, until = PERIODS[name]
         for by, which in GROUPED:
             asked = GroupFilter(since=since, until=until, **which)
-            found[f"delegation {name} {by} {which}"] = await delegation_share_store.find(
+            found[f"delegation {name} {by} {which}"] = await delegation_share_store.find_groups(
                 database, "default", ALL, asked, by, agent_tools=["Task"]
             )
         period = TimeRange(since=since, until=until or LATER)
@@ -118,7 +118,7 @@ async def test_further_refusals_by_the_rate_limit_are_counted_everywhere_until_t
             assert sorted((row.group, row.count) for row in rows) == [("allow", 1), ("deny", 20)], by
         hits = await rule_hits_store.hits(database, "default", ALL, TimeRange(**period))
         assert ([one.count for one in hits.hits], hits.calls) == ([20], 21)
-        (group,) = await delegation_share_store.find(
+        (group,) = await delegation_share_store.find_groups(
             database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=["Task"]
         )
         assert (group.calls, group.blocked, group.delegated) == (21, 20, 1)
@@ -145,7 +145,7 @@ async def test_columns_are_read_and_not_the_rows(database):
     await summed(database)
     async with database.transaction() as connection:
         await connection.execute(update(DECISIONS).values(user="nobody"))
-    [group, *_] = await delegation_share_store.find(
+    [group, *_] = await delegation_share_store.find_groups(
         database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=[]
     )
     assert group.user != "nobody"
@@ -268,11 +268,11 @@ async def test_hours_before_the_first_decision_go(database):
 async def test_a_page_of_groups_ends_with_the_newest_decision_of_the_first_page(database):
     await decisions.add(database, week())
     await summed(database)
-    newest = (await decisions.find(database, "default", Filters(event="PreToolUse"), limit=1))[0][0].id
+    newest = (await decisions.find_records(database, "default", Filters(event="PreToolUse"), limit=1))[0][0].id
     await decisions.add(database, [record(at=LATER, user="u1")])
 
     async def page(after):
-        return await delegation_share_store.find(
+        return await delegation_share_store.find_groups(
             database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=[], after=after, limit=1
         )
 

@@ -139,7 +139,7 @@ async def test_a_search_finds_what_lost_its_columns_meanwhile(database, monkeypa
     await decisions.add(database, days())
     assert DAY in await written(database)
     wanted, read, looks = Filters(tool="Bash", until=NOON + 24 * HOUR), search.with_ids, []
-    found = await decisions.find(database, "default", wanted)
+    found = await decisions.find_records(database, "default", wanted)
 
     async def late(connection, *given):
         await connection.execute(update(SUMMED).values(valid=False))
@@ -147,7 +147,7 @@ async def test_a_search_finds_what_lost_its_columns_meanwhile(database, monkeypa
         return looks[-1]
 
     monkeypatch.setattr(search, "with_ids", late)
-    assert await decisions.find(database, "default", wanted) == found
+    assert await decisions.find_records(database, "default", wanted) == found
     assert found[0]
     assert {type(one).__name__ for one in looks} == {"Gap"}
 

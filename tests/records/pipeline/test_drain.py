@@ -235,7 +235,7 @@ async def found(database):
     rows = []
     cursor = ""
     while True:
-        page, cursor = await decisions.find(database, "default", Filters(), cursor, limit=200)
+        page, cursor = await decisions.find_records(database, "default", Filters(), cursor, limit=200)
         rows += page
         if not cursor:
             return rows

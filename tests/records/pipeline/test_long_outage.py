@@ -76,7 +76,7 @@ async def test_nothing_is_lost_while_redis_and_disk_have_room_and_outcomes_find_
     unlock()
     await until(lambda: both.stats()["stored"] >= 550)
     assert await stored(database) == 500
-    assert len((await store.find(database, "default", Filters(outcome="ran"), limit=200))[0]) == 50
+    assert len((await store.find_records(database, "default", Filters(outcome="ran"), limit=200))[0]) == 50
     await until(lambda: both.spool.bytes == 0)
     # What was on disk is in the log again for its readers, marked as stored.
     assert {fields[0] for _, fields in await redis.call(b"XRANGE", LOG, b"-", b"+")} >= {STORED}

@@ -96,7 +96,7 @@ async def test_what_a_client_reports_is_stronger_than_the_end_of_the_turn(databa
 
 async def test_decisions_are_found_by_outcome(database):
     await decisions.add(database, [decided(1, tool_use_id="x"), decided(2, effect="deny")], [report()])
-    records, _ = await decisions.find(database, "default", Filters(outcome="ran_anyway"))
+    records, _ = await decisions.find_records(database, "default", Filters(outcome="ran_anyway"))
     assert [one.outcome for one in records] == ["ran_anyway"]
 
 

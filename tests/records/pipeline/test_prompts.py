@@ -211,7 +211,7 @@ async def test_where_the_team_asks_for_it_prompts_are_kept_with_their_event_mask
     assert (submitted.event, submitted.user, submitted.session_id) == ("UserPromptSubmit", "dora", "s")
     assert submitted.prompt == spawned.prompt == "mend the login; the key is [masked:sk-key]"
     assert spawned.id == decision
-    listed, _ = await decisions.find(world.database, "default", Filters())
+    listed, _ = await decisions.find_records(world.database, "default", Filters())
     assert {one.prompt for one in listed} == {""}
     assert (await decisions.get(world.database, "default", decision)).prompt == spawned.prompt
 
@@ -265,7 +265,7 @@ async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, m
     await decisions.add(world.database, [*theirs, other])
     data = UserData(world.database, world.changes, world.users, world.history, world.inventories, world.personal_events)
     assert (await data.delete(DORA, "dora"))["decisions"] == 4
-    (entry,) = await audit_store.find(world.database, "default", kind="user")
+    (entry,) = await audit_store.find_entries(world.database, "default", kind="user")
     assert (entry.action, entry.after["decisions"]) == ("user.delete-data", 4)
     async with world.database.transaction() as connection:
         left = (await connection.execute(DECISIONS.select())).all()
@@ -287,7 +287,7 @@ async def test_a_lead_or_an_admin_sets_it_and_that_is_in_the_audit_log(world, re
     assert world.users.keeps_prompts("red")
     await asks_for_prompts(world, ADMIN, keep=False, reason="no more")
     assert not world.users.keeps_prompts("red")
-    entry = (await audit_store.find(world.database, "default", kind="team", limit=1))[0]
+    entry = (await audit_store.find_entries(world.database, "default", kind="team", limit=1))[0]
     assert (entry.actor, entry.before, entry.after, entry.reason) == (
         "ada",
         {"name": "red", "keep_prompts": True},

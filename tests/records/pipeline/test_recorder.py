@@ -70,7 +70,7 @@ async def test_stopping_without_redis_stores_what_is_queued_directly(make, datab
         recorder.put(record(command="export TOKEN=abcdefgh1234"))
     await recorder.stop()
     assert await stored(database) == 120
-    found, _ = await decisions.find(database, "default", Filters(), limit=1)
+    found, _ = await decisions.find_records(database, "default", Filters(), limit=1)
     assert found[0].command == "export TOKEN=[masked:key-value]"
 
 
@@ -141,7 +141,7 @@ async def test_a_users_refusals_of_a_minute_are_one_decision_with_a_count(make, 
         await until(lambda: both.stats()["appended"] == 4)
         both.recorder.put_refusal(refused("ann"))
     await both.stop()
-    found, _ = await decisions.find(database, "default", Filters(), limit=200)
+    found, _ = await decisions.find_records(database, "default", Filters(), limit=200)
     counts = sorted((one.user, one.repeats) for one in found)
     assert counts == [("ann", 0)] * (ends == "minute") + [("ann", 74), ("bob", 24)]
     await decisions.add(database, found)
@@ -155,7 +155,7 @@ async def test_the_record_of_a_decided_call_is_built_after_its_answer(make, data
     one = decided(file_path="a.py", content="x")
     recorder.put(one)
     await recorder.stop()
-    found, _ = await decisions.find(database, "default", Filters(), limit=1)
+    found, _ = await decisions.find_records(database, "default", Filters(), limit=1)
     assert (found[0].id, found[0].paths) == (one.decision.id, ("a.py",))
 
 

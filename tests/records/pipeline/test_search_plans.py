@@ -94,7 +94,7 @@ def at_fault(lines):
 async def test_each_list_takes_an_index_in_the_order_of_its_page(filled):
     wrong = {}
     for name, (wanted, indexes) in CASES.items():
-        made = await plans(filled, decisions.find(filled, "default", wanted))
+        made = await plans(filled, decisions.find_records(filled, "default", wanted))
         scans = ["\n".join(lines) for statement, lines in made if "ORDER BY" in statement]
         for lines in (lines for statement, lines in made if "ORDER BY" in statement and at_fault(lines)):
             wrong[name] = lines
@@ -108,13 +108,13 @@ async def test_each_list_takes_an_index_in_the_order_of_its_page(filled):
 
 async def test_each_list_bounds_its_ids_once_at_each_end(filled):
     """SQLite searches by any one of several bounds, and reads the rows between it and a closer one."""
-    _, cursor = await decisions.find(filled, "default", Filters())
+    _, cursor = await decisions.find_records(filled, "default", Filters())
     later = NOON + timedelta(days=2)
     await ColumnWriter(filled, "default", now=lambda: later).catch_up(asyncio.Event())
     period = {"since": NOON - timedelta(days=30), "until": later}
     counts = decision_counts_store.counts(filled, "default", Filters(**period), "day", "effect")
     works = {"counts": counts} | {
-        f"{name} {more}": decisions.find(filled, "default", msgspec.structs.replace(one, **more), cursor)
+        f"{name} {more}": decisions.find_records(filled, "default", msgspec.structs.replace(one, **more), cursor)
         for name, (one, _) in CASES.items()
         for more in ({}, period)
     }
@@ -130,13 +130,13 @@ async def test_each_list_bounds_its_ids_once_at_each_end(filled):
 @pytest.mark.parametrize("wanted", [{"tool": "Rare"}, {"rule": "none"}, {"project": "p3"}, {"outcome": "ran_anyway"}])
 async def test_a_rare_filter_reads_columns_and_only_the_rows_of_its_page(filled, monkeypatch, wanted):
     monkeypatch.setattr("baton.records.pipeline.search.WINDOW", ROWS)
-    by_rows = await decisions.find(filled, "default", Filters(**wanted))
+    by_rows = await decisions.find_records(filled, "default", Filters(**wanted))
     await ColumnWriter(filled, "default", now=lambda: NOON + timedelta(days=2)).catch_up(asyncio.Event())
-    made = await plans(filled, decisions.find(filled, "default", Filters(**wanted)))
+    made = await plans(filled, decisions.find_records(filled, "default", Filters(**wanted)))
     assert any("day_columns" in statement or "decision_columns" in statement for statement, _ in made)
     wrong = [(statement, lines) for statement, lines in made if at_fault([one for one in lines if "decisions" in one])]
     assert not wrong
-    assert (await decisions.find(filled, "default", Filters(**wanted)))[0] == by_rows[0]
+    assert (await decisions.find_records(filled, "default", Filters(**wanted)))[0] == by_rows[0]
 
 
 async def test_analytics_read_columns_and_the_rows_of_hours_that_have_none(filled):
@@ -145,12 +145,12 @@ async def test_analytics_read_columns_and_the_rows_of_hours_that_have_none(fille
     since = NOON - timedelta(days=30)
     asked, period = GroupFilter(since=since), TimeRange(since=since, until=later)
     works = {
-        "delegation": delegation_share_store.find(filled, "default", TEAM, asked, "user", agent_tools=["Task"]),
+        "delegation": delegation_share_store.find_groups(filled, "default", TEAM, asked, "user", agent_tools=["Task"]),
         "rule hits": rule_hits_store.hits(filled, "default", RowScope(), period),
-        "latencies": latency.find(
+        "latencies": latency.find_counts(
             filled, "default", RowScope(), latency.LatencyFilter(since=since, until=later, user="u7"), "day"
         ),
-        "a session": delegation_share_store.find(
+        "a session": delegation_share_store.find_groups(
             filled, "default", RowScope(), GroupFilter(since=since, session_id="s9"), "session", agent_tools=["Task"]
         ),
         "costs": costs_store.of_calls(filled, "default", RowScope(), costs_store.CostFilter(since=since), "user"),

@@ -92,42 +92,42 @@ async def test_each_filter_finds_what_it_names_and_nothing_else(database, wanted
         user="bob", client="claude-code", at=NOON - timedelta(days=1) if wanted.since else NOON + timedelta(days=1)
     )
     await decisions.add(database, [FULL, other])
-    assert await decisions.find(database, "default", wanted) == ([FULL], "")
+    assert await decisions.find_records(database, "default", wanted) == ([FULL], "")
     assert await counts(database, "default", wanted) == {"deny": 1}
 
 
 async def test_the_end_of_a_period_is_not_in_it(database):
     await decisions.add(database, [FULL])
-    assert await decisions.find(database, "default", Filters(until=NOON)) == ([], "")
+    assert await decisions.find_records(database, "default", Filters(until=NOON)) == ([], "")
 
 
 async def test_pages_are_stable_while_decisions_come_in(database):
     made = [record(user="ann" if number % 2 else "bob") for number in range(25)]
     await decisions.add(database, made)
-    found, cursor = await decisions.find(database, "default", Filters(user="ann"), limit=5)
+    found, cursor = await decisions.find_records(database, "default", Filters(user="ann"), limit=5)
     while cursor:
         await decisions.add(database, [record()])
-        page, cursor = await decisions.find(database, "default", Filters(user="ann"), cursor, 5)
+        page, cursor = await decisions.find_records(database, "default", Filters(user="ann"), cursor, 5)
         found += page
     assert found == [one for one in reversed(made) if one.user == "ann"]
 
 
 async def test_a_full_last_page_has_no_next(database):
     await decisions.add(database, [record() for _ in range(4)])
-    page, cursor = await decisions.find(database, "default", Filters(), limit=4)
+    page, cursor = await decisions.find_records(database, "default", Filters(), limit=4)
     assert (len(page), cursor) == (4, "")
 
 
 @pytest.mark.parametrize("cursor", ["x", "%%%", "é", "AAAA", "' OR 1=1"])
 async def test_a_foreign_cursor_is_refused(database, cursor):
     with pytest.raises(BadCursorError, match="is not a cursor"):
-        await decisions.find(database, "default", Filters(), cursor)
+        await decisions.find_records(database, "default", Filters(), cursor)
 
 
 async def test_long_names_are_found_by_their_long_names(database):
     long = "é" * 400
     await decisions.add(database, [record(user=long[:200], session_id=long[:200])])
-    assert len((await decisions.find(database, "default", Filters(user=long, session_id=long)))[0]) == 1
+    assert len((await decisions.find_records(database, "default", Filters(user=long, session_id=long)))[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ async def test_a_page_looks_through_a_part_and_says_where_to_go_on(database, mon
         for number in range(100)
     ]  # fmt: skip
     await decisions.add(database, made)
-    found, cursor = await decisions.find(database, "default", wanted, limit=2)
+    found, cursor = await decisions.find_records(database, "default", wanted, limit=2)
     pages = 1
     while cursor:
-        page, cursor = await decisions.find(database, "default", wanted, cursor, 2)
+        page, cursor = await decisions.find_records(database, "default", wanted, cursor, 2)
         assert len(page) <= 2
         found, pages = found + page, pages + 1
     assert found == [one for one in reversed(made) if matches(one, "default", wanted)]
@@ -178,10 +178,10 @@ async def test_a_page_looks_through_a_part_of_the_columns(database, monkeypatch)
     await decisions.add(database, made)
     await ColumnWriter(database, "default", now=lambda: NOON + timedelta(days=9)).catch_up(asyncio.Event())
     monkeypatch.setattr("baton.records.pipeline.search.MOST_IN_COLUMNS", 7)
-    found, cursor = await decisions.find(database, "default", Filters(tool="Read"))
+    found, cursor = await decisions.find_records(database, "default", Filters(tool="Read"))
     pages = 1
     while cursor:
-        page, cursor = await decisions.find(database, "default", Filters(tool="Read"), cursor)
+        page, cursor = await decisions.find_records(database, "default", Filters(tool="Read"), cursor)
         found, pages = found + page, pages + 1
     assert found == [one for one in reversed(made) if one.tool == "Read"]
     assert pages > 1

@@ -78,7 +78,7 @@ async def test_sql_finds_the_same(database):
     names = {one.id: name for name, one in RECORDS.items()}
     wrong = []
     for wanted, expected in FILTERS:
-        found, _ = await store.find(database, "default", wanted)
+        found, _ = await store.find_records(database, "default", wanted)
         if {names[one.id] for one in found} != expected:
             wrong.append(f"{wanted}: {[names[one.id] for one in found]}")
     assert not wrong, listed(wrong, "`find` finds other records")

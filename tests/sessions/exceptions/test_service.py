@@ -364,7 +364,7 @@ async def test_the_audit_log_has_the_text_shown_of_each_grant(process, database)
     made = await granted(process, database, "once", command="deployer shop --password hunter2hunter2")
     await process.exceptions.spend(DORA, "d1", {"own/team": made.id})
     await process.exceptions.revoke(ADMIN, made.id, "the work is done")
-    found = await audit_store.find(database, "default", kind="exception")
+    found = await audit_store.find_entries(database, "default", kind="exception")
     assert [(one.action, one.actor, one.object) for one in reversed(found)] == [
         ("exception.request", "dora", made.id),
         ("exception.grant", "lea", made.id),

@@ -48,7 +48,7 @@ class CodeMaps:
                 raise Invalid("outlines", f"would make {len(sizes)} files; a code map has at most {MOST_FILES}")
             if sum(sizes.values()) > MOST_IN_ALL:
                 raise Invalid("outlines", f"would make {sum(sizes.values())} symbols; at most {MOST_IN_ALL} are kept")
-            await store.put(connection, principal, project, list(checked.values()))
+            await store.put_outlines(connection, principal, project, list(checked.values()))
 
     async def settle(self, principal: Principal, project: str, files: Mapping[str, str]) -> list[str]:
         """Remove unlisted files, and return those with a missing or outdated outline.

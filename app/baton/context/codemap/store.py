@@ -77,7 +77,9 @@ async def digests(connection: AsyncConnection, principal: Principal, project: st
     return {row.path: (row.digest, row.symbol_count) for row in await connection.execute(query)}
 
 
-async def put(connection: AsyncConnection, principal: Principal, project: str, outlines: Sequence[Outline]) -> None:
+async def put_outlines(
+    connection: AsyncConnection, principal: Principal, project: str, outlines: Sequence[Outline]
+) -> None:
     """Store outlines, replacing those of the same paths."""
     rows = [
         {

@@ -23,7 +23,6 @@ from baton.context.patterns.pattern import LONGEST_MESSAGE, one_line
 from baton.context.patterns.store import PatternCounts
 from baton.events.emitting.emission import Emitter, natural_id
 from baton.events.payloads import ApplicablePattern, ComplianceEvaluate, ComplianceEvaluated, ComplianceViolation
-from baton.kernel.base.pause import tick
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.users import require
@@ -86,7 +85,7 @@ class Compliance:
         self._enabled = enabled
         self._external = external
         self._waiting: deque[_Edit] = deque()
-        self._arrived = asyncio.Event()
+        self.arrived = asyncio.Event()
 
     def submit(self, principal: Principal, call: ToolCall) -> None:
         """Queue the text written by a finished call. Never wait and never fail; if full, drop and count it."""
@@ -103,15 +102,12 @@ class Compliance:
                 return
             relative = msgspec.structs.replace(edited, path=within_project(edited.path, call))
             self._waiting.append(_Edit(principal, call.session_id, call.project, relative))
-            self._arrived.set()
+            self.arrived.set()
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def evaluate_queued(self, stop: asyncio.Event) -> None:
         """Evaluate queued edits one after the other until stopped."""
-        while not stop.is_set():
-            await tick(60, self._arrived, stop)
-            self._arrived.clear()
-            while self._waiting and not stop.is_set():
-                await self._evaluate_in_time(self._waiting.popleft())
+        while self._waiting and not stop.is_set():
+            await self._evaluate_in_time(self._waiting.popleft())
 
     async def _evaluate_in_time(self, edit: _Edit) -> None:
         try:

@@ -103,7 +103,9 @@ class Patterns:
         team = _readable_team(principal, wanted.team)
         wanted = msgspec.structs.replace(wanted, team=team)
         with StoreErrors(_AWAY):
-            return await store.find(self._database, principal.organisation, wanted, before_id=before_id, limit=limit)
+            return await store.find_patterns(
+                self._database, principal.organisation, wanted, before_id=before_id, limit=limit
+            )
 
     async def get(self, principal: Principal, pattern_id: str) -> Pattern:
         """Return one pattern. Raise NotFound, StoreUnavailable."""

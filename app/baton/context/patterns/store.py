@@ -83,7 +83,7 @@ async def count_proposed(connection: AsyncConnection, organisation: str, team: s
     return int((await connection.execute(query)).scalar() or 0)
 
 
-async def find(
+async def find_patterns(
     database: Database, organisation: str, wanted: PatternFilter, *, before_id: str = "", limit: int = 50
 ) -> list[Pattern]:
     """Return patterns, newest first; `before_id` is the last id of the previous page."""

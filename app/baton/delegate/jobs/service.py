@@ -116,7 +116,9 @@ class Jobs:
         rows = row_scope(principal, "jobs.read")
         try:
             _ = before[0] and datetime.fromisoformat(before[0])
-            return await store.find(self._database, principal.organisation, rows, wanted, before=before, limit=limit)
+            return await store.find_jobs(
+                self._database, principal.organisation, rows, wanted, before=before, limit=limit
+            )
         except ValueError:
             raise Invalid("cursor", "is invalid; pass the `next_cursor` of the previous page") from None
         except DatabaseUnavailable:

@@ -35,7 +35,7 @@ class JobCounts:
             async with self._database.transaction() as connection:
                 now = await clock.now(connection)
                 by_state, oldest = await jobs.counts(connection, self._organisation)
-                known = await runners_store.find(connection, self._organisation, RowScope())
+                known = await runners_store.find_runners(connection, self._organisation, RowScope())
         except DatabaseUnavailable:
             return None
         return JobLoad(

@@ -99,7 +99,7 @@ class Runners:
         """List the runners visible to a principal, latest contact first. Raise StoreUnavailable."""
         rows = row_scope(principal, "runners.read")
         async with self._database.transaction("runners cannot be read now; try again") as connection:
-            return await store.find(connection, principal.organisation, rows)
+            return await store.find_runners(connection, principal.organisation, rows)
 
     async def poll(
         self,

@@ -54,7 +54,7 @@ class JobSweeper:
                 return
             last = await announce.until(connection, self._organisation, LEADERSHIP)
         led = last is not None and last > now
-        if led or not await announce.take(self._database, self._organisation, LEADERSHIP, now, PERIOD):
+        if led or not await announce.take_turn(self._database, self._organisation, LEADERSHIP, now, PERIOD):
             return
         if last is not None and now - last > OUTAGE:
             async with clock.writing(self._database) as connection:

@@ -5,7 +5,7 @@ from msgspec import UNSET
 
 from baton.events.emitting.emission import call_id, natural_id
 from baton.events.log import Content, Emission
-from baton.events.payloads import DecisionMade, MatchedRule, OutcomeReported, Payload
+from baton.events.payloads import DECISION_FIELDS, DecisionMade, OutcomeReported, Payload
 from baton.events.topics import BY_PAYLOAD
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import Record
@@ -33,23 +33,7 @@ def _of_record(record: Record) -> Emission:
     payload = DecisionMade(
         session_id=record.session_id,
         correlation_id=call_id(record.organisation, record.user, record.session_id, record.tool_use_id) or record.id,
-        decision_id=record.id,
-        tool_name=record.tool,
-        tool_execution_id=record.tool_use_id,
-        agent_id=record.agent_id,
-        agent_type=record.agent_type,
-        client=record.client,
-        project=record.project,
-        decision=record.decision,
-        effect=record.effect,
-        rules=tuple(MatchedRule(id=hit.id, effect=hit.effect) for hit in record.rules),
-        mode_enabled=record.mode_enabled,
-        mode_level=record.mode_level,
-        policy_revision=record.revision,
-        model_injected=record.model_injected,
-        overridden=record.overridden,
-        degraded=record.degraded,
-        elapsed_us=record.elapsed_us,
+        **{name: getattr(record, field) for name, field in DECISION_FIELDS.items()},
     )
     return _emission(record, record.team, payload, record.id)
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine
+from typing import Any
 
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:
@@ -22,6 +23,19 @@ async def tick(seconds: float, *events: asyncio.Event) -> None:
     finally:
         for wait in waits:
             wait.cancel()
+
+
+async def end_with(work: Callable[[], Coroutine[Any, Any, object]], stop: asyncio.Event) -> None:
+    """Do work, and cancel it when `stop` is set."""
+    doing, ended = asyncio.create_task(work()), asyncio.create_task(stop.wait())
+    ended.add_done_callback(lambda _: doing.cancel())
+    try:
+        await doing
+    except asyncio.CancelledError:
+        if not stop.is_set():
+            raise
+    finally:
+        ended.cancel()
 
 
 log = logging.getLogger(__name__)

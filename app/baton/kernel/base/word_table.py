@@ -61,10 +61,10 @@ class WordTable:
 @cache
 def shared() -> WordTable:
     """Return the process's table, loaded at the first call. Raise WordTableMissing if it is not installed."""
-    return find()
+    return find_table()
 
 
-def find() -> WordTable:
+def find_table() -> WordTable:
     """Load the table of the installed wheel. Raise WordTableMissing if the wheel is not installed."""
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:

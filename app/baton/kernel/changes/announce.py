@@ -165,7 +165,7 @@ LEADERSHIP = table_of("leases", {"until": datetime}, keys=("organisation", "work
 """Each piece of work and the end of a server's leadership of it. The table keeps an older name."""
 
 
-async def take(database: Database, organisation: str, work: str, now: datetime, period: timedelta) -> bool:
+async def take_turn(database: Database, organisation: str, work: str, now: datetime, period: timedelta) -> bool:
     """Lead a piece of work for a period. Return False if another server leads it."""
     insert = insert_into(database.dialect, LEADERSHIP).values(organisation=organisation, work=work, until=now + period)
     taken = insert.on_conflict_do_update(

@@ -68,7 +68,7 @@ def _stored(given: Mapping[str, Any] | None) -> Any:
     )
 
 
-async def find(
+async def find_entries(
     database: Database,
     organisation: str,
     *,

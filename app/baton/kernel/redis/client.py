@@ -181,7 +181,7 @@ class Script(msgspec.Struct, frozen=True):
     sha: bytes
 
     @classmethod
-    def of(cls, source: bytes) -> "Script":
+    def make(cls, source: bytes) -> "Script":
         """Make a script of its source."""
         return cls(source, hashlib.sha1(source, usedforsecurity=False).hexdigest().encode())
 
@@ -189,10 +189,10 @@ class Script(msgspec.Struct, frozen=True):
     def read(cls, path: Path, **constants: float) -> "Script":
         """Read a script. `constants` become local variables ahead of its first line."""
         head = "".join(f"local {constant} = {value}\n" for constant, value in constants.items())
-        return cls.of(head.encode() + path.read_bytes())
+        return cls.make(head.encode() + path.read_bytes())
 
 
-_PROBE = Script.of(b"redis.call('SET', KEYS[1], '1', 'EX', 60)\nreturn redis.call('TIME')")
+_PROBE = Script.make(b"redis.call('SET', KEYS[1], '1', 'EX', 60)\nreturn redis.call('TIME')")
 
 
 class Redis:

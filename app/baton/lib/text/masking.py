@@ -30,7 +30,7 @@ class _Detectors:
     def __init__(self, programs: lines.ProgramLines | None = None) -> None:
         # The first finder's name wins where several match.
         self._finders: list[_Finder] = [
-            *((trigger, partial(prefixes.find, which=which)) for which, trigger in prefixes.TRIGGERS.items()),
+            *((trigger, partial(prefixes.find_prefixed, which=which)) for which, trigger in prefixes.TRIGGERS.items()),
             *positions.FINDERS.values(),
         ]
         if programs is not None:
@@ -95,7 +95,7 @@ def suspicious(text: str) -> bool:
 
 
 def _mask(text: str) -> str:
-    data, spans = find(text)
+    data, spans = find_secrets(text)
     return replaced(data, spans) if spans else text
 
 
@@ -107,7 +107,7 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def find(text: str) -> tuple[bytes, list[SecretSpan]]:
+def find_secrets(text: str) -> tuple[bytes, list[SecretSpan]]:
     """Return a string's bytes and the secrets in them."""
     data = _encoded(text)
     return data, _detectors.secrets(data)
@@ -169,7 +169,7 @@ def _mask_list(values: list[Any] | tuple[Any, ...]) -> list[Any]:
     """Mask a list. Strings are also read together, since they may be the words of a command."""
     if len(values) < 2 or not all(isinstance(one, str) for one in values):  # noqa: PLR2004 - a command and an argument
         return [mask_json(one) for one in values]
-    data, spans = find(" ".join(values))
+    data, spans = find_secrets(" ".join(values))
     if not spans:
         return list(values)
     masked, start = [], 0
@@ -251,7 +251,7 @@ def mask_chunk(tail: StreamTail, chunk: str) -> tuple[str, StreamTail]:
             return "", _inside(tail, chunk)
         tail = StreamTail(text=tail.text if tail.open != BLOCK else "")
         chunk = chunk[end:]
-    data, spans = find(tail.text + chunk)
+    data, spans = find_secrets(tail.text + chunk)
     start = len(tail.text.encode("utf-8", "surrogatepass"))
     spans = [span for span in spans if span.end > start]
     masked = replaced(data, spans, start)

@@ -47,7 +47,7 @@ async def _rows(connection: AsyncConnection, organisation: str, kind: Any) -> li
     return [msgspec.convert(row._asdict(), kind) for row in await connection.execute(query)]
 
 
-async def find(connection: AsyncConnection, organisation: str, kind: type[T], name: str) -> T | None:
+async def find_row(connection: AsyncConnection, organisation: str, kind: type[T], name: str) -> T | None:
     """Read a user, a team, a project or an alias by name."""
     table = TABLES[kind]
     query = select(table).where(table.c.organisation == organisation, table.c.name == storable(name))
@@ -55,7 +55,7 @@ async def find(connection: AsyncConnection, organisation: str, kind: type[T], na
     return None if row is None else msgspec.convert(row._asdict(), kind)
 
 
-async def put(connection: AsyncConnection, organisation: str, row: User | Team | Project | Alias) -> None:
+async def put_row(connection: AsyncConnection, organisation: str, row: User | Team | Project | Alias) -> None:
     """Insert or replace a user, a team, a project or an alias."""
     await upsert(connection, TABLES[type(row)], row_of(row) | {"organisation": organisation})
 

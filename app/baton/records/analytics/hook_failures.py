@@ -49,7 +49,7 @@ async def add(database: Database, counts: Mapping[FailureKey, int]) -> None:
         await connection.execute(upsert, [msgspec.structs.asdict(key) | {"calls": n} for key, n in counts.items()])
 
 
-async def find(
+async def find_failures(
     database: Database, organisation: str, since: datetime, until: datetime, by: Bucket
 ) -> list[HookFailureCount]:
     """Return the counts of a period's hours or days, the oldest first. Raise DatabaseUnavailable."""

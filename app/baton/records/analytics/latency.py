@@ -57,7 +57,7 @@ class LatencyCount(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-async def find(
+async def find_counts(
     database: Database, organisation: str, scope: RowScope, wanted: LatencyFilter, by: LatencyBucket
 ) -> list[LatencyCount]:
     """Return the counts of calls and of routed prompts. Raise DatabaseUnavailable."""
@@ -160,11 +160,11 @@ class Latencies:
         start, end = period_of(since, until, USUAL[by], LONGEST[by], by)
         wanted = LatencyFilter(since=start, until=end, event=event, user=user, team=team)
         with StoreErrors("latencies cannot be summed up now; try a shorter period, or later"):
-            counts = await find(self._database, principal.organisation, scope, wanted, by)
+            counts = await find_counts(self._database, principal.organisation, scope, wanted, by)
             failures = (
                 []
                 if event or user or team
-                else await hook_failures.find(self._database, principal.organisation, start, end, by)
+                else await hook_failures.find_failures(self._database, principal.organisation, start, end, by)
             )
         in_order = sorted(counts, key=lambda one: (one.bucket, one.event))
         items = [

@@ -19,7 +19,7 @@ from baton.shared.record_ids import moment_of
 from baton.shared.storable import storable
 
 __all__ = [
-    "LARGEST_PAGE", "BadCursorError", "Filters", "add", "find", "get", "matches",
+    "LARGEST_PAGE", "BadCursorError", "Filters", "add", "find_records", "get", "matches",
     "totals",
 ]  # fmt: skip
 
@@ -46,7 +46,7 @@ async def add(database: Database, records: Sequence[Record], reports: Sequence[O
         await writer.close()
 
 
-async def find(
+async def find_records(
     database: Database, organisation: str, wanted: Filters, cursor: str = "", limit: int = 50
 ) -> tuple[list[Record], str]:
     """Return decisions without their prompts, newest first, and the cursor of the next page ("" on the last).

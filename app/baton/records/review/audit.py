@@ -48,7 +48,7 @@ class Audit:
         """
         require(principal, "audit.read")
         with StoreErrors("the audit log cannot be read now; try again"):
-            return await store.find(
+            return await store.find_entries(
                 self._database,
                 principal.organisation,
                 **msgspec.structs.asdict(wanted),

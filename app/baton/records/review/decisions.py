@@ -36,7 +36,7 @@ class Decisions:
         """
         wanted = msgspec.structs.replace(wanted, scope=row_scope(principal, "decisions.read"))
         try:
-            return await store.find(self._database, principal.organisation, wanted, cursor, limit)
+            return await store.find_records(self._database, principal.organisation, wanted, cursor, limit)
         except BadCursorError as error:
             raise Invalid("cursor", str(error)) from None
         except DatabaseUnavailable:

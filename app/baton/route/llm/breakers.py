@@ -3,13 +3,11 @@
 Counts are shared through Redis; people's settings are stored in SQL, so that they outlive Redis.
 """
 
-import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,7 +15,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
 from baton.kernel.base.errors import NotFound
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database
 from baton.kernel.changes import write
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
@@ -36,8 +34,6 @@ from baton.rules.call.call import Principal
 log = logging.getLogger(__name__)
 
 KIND = "breakers"
-REFRESH_S = 1.0  # how often a process reads what the others know, and whether it is time to probe, in seconds
-AGREEMENT_S = 60.0  # how often a process counts what people said, in seconds
 TIERS = frozenset({"model", "node"})  # the breakers whose service chooses agents, named as the tiers of routing
 CountAgreement = Callable[[Database, str, str, datetime], Awaitable[Agreement]]
 """Counts people's feedback on the routes of an organisation that a tier decided, since a moment.
@@ -88,20 +84,19 @@ class Breakers:
                 breaker.manual = setting
         self._loaded = True
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep all breakers fresh until `stop` is set. Each has its own tasks: a slow probe must not delay the others."""
-        tasks = [asyncio.create_task(_repeat(one.refresh, one.name, REFRESH_S)) for one in self._known.values()]
-        tasks += [
-            asyncio.create_task(_repeat(partial(self.count_agreement, one), one.name, AGREEMENT_S))
-            for one in self._known.values()
-            if one.name in TIERS
-        ]
-        await stop.wait()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    def each(self) -> list[Breaker]:
+        """Return every breaker. Each is refreshed by itself: a slow probe must not delay the others."""
+        return list(self._known.values())
+
+    async def settle(self) -> None:
+        """Wait until everything is counted."""
         for breaker in self._known.values():
             await breaker.settle()
+
+    async def count_agreements(self) -> None:
+        """Count people's feedback on the choices of each tier. Raise DatabaseUnavailable."""
+        for name in TIERS & self._known.keys():
+            await self.count_agreement(self._known[name])
 
     async def count_agreement(self, breaker: Breaker) -> None:
         """Count people's feedback on a tier's choices since its last reset. Raise DatabaseUnavailable."""
@@ -161,17 +156,6 @@ def _after(before: ManualSetting, action: Literal["open", "close", "reset"]) -> 
         resets=before.resets + (action == "reset"),
         reset_at=time.time() if action == "reset" else before.reset_at,
     )
-
-
-async def _repeat(work: Callable[[], Awaitable[None]], name: str, pause_s: float) -> None:
-    while True:
-        try:
-            await work()
-        except DatabaseUnavailable:
-            log.debug("breaker `%s` was not refreshed: the database is unavailable", name)
-        except Exception:
-            log.exception("breaker `%s` was not refreshed", name)
-        await asyncio.sleep(pause_s)
 
 
 # `/breakers`: the breakers of routing's services; people may hold them open or closed.

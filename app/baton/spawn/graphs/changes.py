@@ -67,11 +67,11 @@ async def change(
     before = locked.stored
     after = msgspec.structs.replace(before, graph=settled(graph, locked.at), plans={**before.plans, **(plans or {})})
     await store.save(locked.connection, before, after, closes_at(after.graph))
-    await note(locked, organisation, breaches)
+    await note_breaches(locked, organisation, breaches)
     return after
 
 
-async def note(locked: LockedGraph, organisation: str, breaches: Iterable[Breach]) -> None:
+async def note_breaches(locked: LockedGraph, organisation: str, breaches: Iterable[Breach]) -> None:
     """Store the violations of a locked graph; of refused starts only the first `MOST_REFUSED`."""
     before = locked.stored
     for one in breaches:
@@ -87,4 +87,4 @@ async def note(locked: LockedGraph, organisation: str, breaches: Iterable[Breach
             refused=one.refused,
             at=locked.at,
         )
-        await store.note(locked.connection, organisation, before.user, violation)
+        await store.note_violation(locked.connection, organisation, before.user, violation)

@@ -85,7 +85,7 @@ class Graphs:
         """Return the graphs visible to a principal, the newest first. Raise StoreUnavailable."""
         rows = row_scope(principal, "graphs.read")
         async with self._database.transaction(AWAY) as connection:
-            return await store.find(connection, principal.organisation, rows, **wanted)
+            return await store.find_graphs(connection, principal.organisation, rows, **wanted)
 
     async def end(
         self, principal: Principal, graph_id: str, name: str, state: Literal["completed", "failed"], detail: str
@@ -163,7 +163,7 @@ class Graphs:
         if not self._users.covers(principal, "graphs.read", user):
             raise NotFound(f"there is no session `{session_id}` of `{user}`")
         async with self._database.transaction(AWAY) as connection:
-            found = await store.find(
+            found = await store.find_graphs(
                 connection, principal.organisation, RowScope(user=user), session_id=session_id, limit=MOST_SHOWN
             )
         return await self._compliance(principal, found)

@@ -5,7 +5,6 @@ Each start is one transaction that locks the graph, so of several simultaneous o
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Mapping
 
@@ -14,23 +13,20 @@ import msgspec
 from baton.delegate.core.job import Job
 from baton.delegate.jobs.service import Jobs
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, SpawnRefused
-from baton.kernel.base.pause import tick
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import Database
 from baton.people.users import RowScope, require
 from baton.rules.agents.judge import Refusal, Spawn
 from baton.rules.agents.plan import Plan
 from baton.rules.agents.task_graph import Breach, Graph, Task, admit, breach_of, closes_at, due, ended, startable
 from baton.rules.call.call import Principal
 from baton.spawn.graphs import store
-from baton.spawn.graphs.changes import LockedGraph, change, locked_graph, note
+from baton.spawn.graphs.changes import LockedGraph, change, locked_graph, note_breaches
 from baton.spawn.graphs.graph import StoredGraph
 from baton.spawn.graphs.service import Graphs
 from baton.spawn.service import SpawnRequest, SpawnResult, Spawns, refusal_error, start_job
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 10.0
-"""Period of the SQL search for windows opened by a process that has died, in seconds."""
 _AFTER_S = 0.005
 """Delay of the server's check after a window's end, in seconds."""
 
@@ -59,7 +55,7 @@ class GraphSpawns:
         self._spawns = spawns
         self._jobs = jobs
         self._organisation = organisation
-        self._closing = asyncio.Event()
+        self.closing = asyncio.Event()  # a window has closed
 
     async def spawn(
         self, principal: Principal, graph_id: str, task: str, request: SpawnRequest, *, arrived: float | None = None
@@ -111,17 +107,13 @@ class GraphSpawns:
         results = [msgspec.structs.replace(one, waiting=waiting.get(one.job_id)) for one in started.results]
         return started.stored, results
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Start the remaining tasks of waves with a closed window, until `stop` is set."""
-        while not stop.is_set():
-            self._closing.clear()
-            with contextlib.suppress(DatabaseUnavailable):
-                for graph_id in await store.due(self._database, self._organisation):
-                    try:
-                        await self.close(graph_id)
-                    except Exception:
-                        log.exception("what is left of task graph %s could not be started", graph_id)
-            await tick(LOOK_S, self._closing, stop)
+    async def start_due(self) -> None:
+        """Start the remaining tasks of waves with a closed window. Raise DatabaseUnavailable."""
+        for graph_id in await store.due(self._database, self._organisation):
+            try:
+                await self.close(graph_id)
+            except Exception:
+                log.exception("what is left of task graph %s could not be started", graph_id)
 
     async def close(self, graph_id: str) -> list[str]:
         """Start the remaining tasks of a graph's waves with a closed window; return their names.
@@ -160,7 +152,7 @@ class GraphSpawns:
         if refusals:
             # Returned instead of raised: raising would roll back the records for the report.
             tries = (breach_of(graph.tasks[name], refusal, refused=True) for name, refusal in refusals.items())
-            await note(locked, principal.organisation, [one for one in tries if one])
+            await note_breaches(locked, principal.organisation, [one for one in tries if one])
             return next(iter(refusals.values()))
         results, jobs = list[SpawnResult](), list[Job]()
         for name, one in planned.items():
@@ -199,11 +191,11 @@ class GraphSpawns:
         return StartedTasks(stored=stored, results=results, jobs=jobs)
 
     def _expect_close(self, stored: StoredGraph, locked: LockedGraph) -> None:
-        """Wake the loop as soon as the graph's window has closed with unstarted tasks."""
+        """Wake `start_due` as soon as the graph's window has closed with unstarted tasks."""
         moment = closes_at(stored.graph)
         if moment is not None:
             wait_s = max((moment - locked.at).total_seconds(), 0) + _AFTER_S
-            asyncio.get_running_loop().call_later(wait_s, self._closing.set)
+            asyncio.get_running_loop().call_later(wait_s, self.closing.set)
 
 
 def _admitted(

@@ -100,7 +100,7 @@ async def save(
     await connection.execute(update(GRAPHS).where(GRAPHS.c.id == after.id).values(head))
 
 
-async def note(connection: AsyncConnection, organisation: str, user: str, violation: Violation) -> None:
+async def note_violation(connection: AsyncConnection, organisation: str, user: str, violation: Violation) -> None:
     """Store a violation."""
     row = msgspec.structs.asdict(violation) | {"organisation": organisation, "user": storable(user)}
     await connection.execute(insert(VIOLATIONS).values(row))
@@ -122,7 +122,7 @@ async def violations(connection: AsyncConnection, organisation: str, graph_ids: 
     return [msgspec.convert(row._asdict(), Violation) for row in await connection.execute(query)]
 
 
-async def find(
+async def find_graphs(
     connection: AsyncConnection,
     organisation: str,
     scope: RowScope,

@@ -77,7 +77,7 @@ BOB = (1, 0, 1, 0, 0, 1, 0, 0, {}, 0)
     ],
 )
 async def test_delegation_is_summed_up_by(database, week, by, keys):
-    found = await delegation_share_store.find(
+    found = await delegation_share_store.find_groups(
         database, "default", ALL, GroupFilter(since=NOON), by, agent_tools=["Agent", "Task"]
     )
     assert [(one.session_id, one.user, one.team, one.day, one.client) for one in found] == keys
@@ -100,7 +100,7 @@ async def test_delegation_is_summed_up_by(database, week, by, keys):
     ],
 )
 async def test_delegation_counts_only_what_is_asked_for(database, week, scope, wanted, calls):
-    found = await delegation_share_store.find(
+    found = await delegation_share_store.find_groups(
         database, "default", scope, GroupFilter(since=NOON, **wanted), "user", agent_tools=["Agent"]
     )
     assert [one.calls for one in found] == calls
@@ -108,7 +108,7 @@ async def test_delegation_counts_only_what_is_asked_for(database, week, scope, w
 
 async def test_a_group_that_goes_on_while_it_is_paged_through_is_on_one_page(database, week):
     async def page(after):
-        return await delegation_share_store.find(
+        return await delegation_share_store.find_groups(
             database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=[], after=after, limit=1
         )
 
@@ -121,7 +121,7 @@ async def test_a_group_that_goes_on_while_it_is_paged_through_is_on_one_page(dat
 
 async def test_a_new_model_that_the_client_ignored_saved_nothing(database):
     await decisions.add(database, [record(**SPAWN, outcome="ran"), record(**SPAWN, outcome="rewrite_ignored")])
-    [group] = await delegation_share_store.find(
+    [group] = await delegation_share_store.find_groups(
         database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=["Agent"]
     )
     assert (group.spawned, group.injected, group.ignored) == (2, {"haiku": 1}, 1)

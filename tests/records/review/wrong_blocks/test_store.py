@@ -34,7 +34,7 @@ async def test_a_report_comes_back_and_a_second_one_of_the_same_decision_is_none
 async def test_reports_are_seen_by_their_user_and_their_team(database, scope, seen):
     for name, user, team in (("a", "ann", "blue"), ("b", "bob", "red"), ("c", "cid", "blue")):
         await wrong_blocks_store.add(database, "default", report(user=user, team=team, comment=name))
-    found = await wrong_blocks_store.find(database, "default", scope)
+    found = await wrong_blocks_store.find_wrong_blocks(database, "default", scope)
     assert {one.comment for one in found} == set(seen)
 
 
@@ -43,9 +43,9 @@ async def test_reports_are_filtered_and_paged(database):
         await wrong_blocks_store.add(
             database, "default", report(rule="x/y" if number % 2 else "x/z", comment=str(number))
         )
-    found = await wrong_blocks_store.find(database, "default", ALL, rule="x/z", limit=2)
+    found = await wrong_blocks_store.find_wrong_blocks(database, "default", ALL, rule="x/z", limit=2)
     assert [one.comment for one in found] == ["4", "2"]
-    rest = await wrong_blocks_store.find(database, "default", ALL, rule="x/z", before_id=found[-1].id)
+    rest = await wrong_blocks_store.find_wrong_blocks(database, "default", ALL, rule="x/z", before_id=found[-1].id)
     assert [one.comment for one in rest] == ["0"]
 
 

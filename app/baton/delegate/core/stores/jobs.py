@@ -63,7 +63,7 @@ async def get_several(connection: AsyncConnection, organisation: str, ids: Itera
     return [_job(row) for row in await connection.execute(query)]
 
 
-async def find(
+async def find_jobs(
     database: Database, organisation: str, scope: RowScope, wanted: JobFilter, *, before: tuple[str, ...], limit: int
 ) -> list[Job]:
     """Find jobs, newest first. `before` is the creation time and the id of the previous page's last job."""

@@ -29,7 +29,7 @@ async def put(connection: AsyncConnection, runner: Runner) -> None:
     await upsert(connection, RUNNERS, row_of(runner))
 
 
-async def find(connection: AsyncConnection, organisation: str, scope: RowScope) -> list[Runner]:
+async def find_runners(connection: AsyncConnection, organisation: str, scope: RowScope) -> list[Runner]:
     """List runners, latest contact first."""
     query = scope.limit(select(RUNNERS).where(RUNNERS.c.organisation == organisation), RUNNERS)
     rows = await connection.execute(query.order_by(RUNNERS.c.last_seen.desc(), RUNNERS.c.user, RUNNERS.c.id))

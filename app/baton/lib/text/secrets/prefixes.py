@@ -65,7 +65,7 @@ _LEAST_AT_END = 4
 _HEX_AT_END = 6
 
 
-def find(data: bytes, which: str) -> Iterator[SecretSpan]:
+def find_prefixed(data: bytes, which: str) -> Iterator[SecretSpan]:
     """Find the tokens of one alternation in a string."""
     if which == "forms":
         for found in _forms.finditer(data):

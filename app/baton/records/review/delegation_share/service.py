@@ -46,7 +46,7 @@ class DelegationShare:
         since, _ = period_of(wanted.since, wanted.until)
         asked = msgspec.structs.asdict(wanted) | {"since": since}
         with StoreErrors("delegation cannot be summed up now; try a shorter period, or later"):
-            return await store.find(
+            return await store.find_groups(
                 self._database,
                 principal.organisation,
                 theirs,

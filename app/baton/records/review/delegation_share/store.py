@@ -41,7 +41,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GUIDANCE_HIT = '"effect":"guidance"'
 
 
-async def find(
+async def find_groups(
     database: Database,
     organisation: str,
     scope: RowScope,

@@ -63,7 +63,7 @@ async def add(database: Database, organisation: str, report: WrongBlock) -> bool
     return bool(done.rowcount == 1)
 
 
-async def find(
+async def find_wrong_blocks(
     database: Database,
     organisation: str,
     scope: RowScope,
@@ -168,7 +168,7 @@ class WrongBlocks:
         """
         theirs = row_scope(principal, "reports.read")
         with StoreErrors(_AWAY):
-            return await find(
+            return await find_wrong_blocks(
                 self._database,
                 principal.organisation,
                 theirs,
