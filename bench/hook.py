@@ -3,7 +3,8 @@
 Every round runs each command once, so a busy moment affects all of them; compare the ratios, not the figures. The
 server answers at once. `python -m bench.hook` runs for about a minute. `python -m bench.hook far` measures the ways of
 a hook to a server behind a proxy with a round trip of 0, 10, 30 and 80 ms, in plain HTTP; TLS adds one round trip more
-to each new connection. `python -m bench.hook away` measures the decisions of a relay whose server has ended.
+to each new connection. `python -m bench.hook away` measures the decisions of a relay whose server has ended, and
+`python -m bench.hook turn [CLIENT]` a turn of twenty calls of a real client, without Baton and with a server 30 ms away.
 """
 
 import asyncio
@@ -20,8 +21,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 import psutil
@@ -32,6 +35,10 @@ from baton.relay.native import HEADER
 from bench.server import serving
 from tests.hooks.shim import HOOKS, PYTHON, Scripted
 
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Stage
+    from tests.e2e.model_endpoint import Step
+
 ROUNDS = 60
 MOST = 2.0
 """Maximum time of `baton hook`, as a multiple of the POSIX shim (sh and curl)."""
@@ -40,6 +47,14 @@ ROUND_TRIPS = (0, 10, 30, 80)
 DECIDED, IDLE_S = 5_000, 60
 PER_ROUND = 20
 """Http hooks per shim in a round of `away`."""
+CALLS, TURNS, TRIP_MS = 20, 6, 30
+WAYS = {
+    "without Baton": None,
+    "shim": ("--transport", "curl"),
+    "shim, relay": ("--transport", "curl", "--relay"),
+    "http hooks, relay": ("--transport", "http", "--relay"),
+}
+"""Of `turn`: flags of `baton hooks install`."""
 BODY = b'{"hook_event_name": "PreToolUse"}'
 
 
@@ -278,5 +293,64 @@ def _call(line: str) -> bytes:
     return json.dumps({"hook_event_name": "PreToolUse", "tool_use_id": line, **call}).encode()
 
 
+def turn(client: str = "claude-code") -> None:
+    """Print a line for each way: least and median in seconds, and the median of what a call costs more, in ms.
+
+    Every round plays the turn once each way. The model is scripted, and answers at once. The time is from its first
+    answer to its last, in plain HTTP.
+    """
+    from tests.e2e import clients  # noqa: PLC0415 - the other measurements need no clients
+    from tests.e2e.conftest import Server, ask_relay, made  # noqa: PLC0415
+
+    clients.install()
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    times: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        server, stages = Server(Path(folder) / "server"), {}
+        server.start()
+        try:
+            port = asyncio.run_coroutine_threadsafe(distant(server.port, TRIP_MS), loop).result()
+            for number, (name, flags) in enumerate(WAYS.items()):
+                if flags and "http" in flags and client != "claude-code":
+                    continue
+                stages[name] = made(server, Path(folder) / str(number))
+                if flags is not None:
+                    words = ("hooks", "install", "--client", client, *flags)
+                    stages[name].baton(*words, url=f"http://127.0.0.1:{port}")
+            for number in range(TURNS + 1):
+                for name, stage in stages.items():
+                    took = _turn(client, stage, number)
+                    if number:
+                        times.setdefault(name, []).append(took)
+        finally:
+            for stage in stages.values():
+                with contextlib.suppress(OSError):
+                    ask_relay(stage.home, "DELETE")
+            server.stop()
+    print(f"load {os.getloadavg()[0]:.1f}", "least, s", "median, s", "more per call, ms", sep=" | ")
+    for name, runs in times.items():
+        more = statistics.median(one - other for one, other in zip(runs, times["without Baton"], strict=True))
+        print(name, f"{min(runs):.2f}", f"{statistics.median(runs):.2f}", f"{1000 * more / CALLS:.0f}", sep=" | ")
+
+
+def _turn(client: str, stage: "Stage", number: int) -> float:
+    """Play the turn, and return its time, in seconds."""
+    from tests.e2e.test_outage import CLIENTS  # noqa: PLC0415
+
+    moments: list[float] = []
+    play, shell = next(one[1:] for one in CLIENTS if one[0] == client)
+
+    def at(step: "Step") -> "Step":
+        moments.append(time.monotonic())
+        return step
+
+    calls = [shell(f"echo {number}-{one}") for one in range(CALLS)]
+    played = play(stage, {"main": [lambda: at(calls[0]), *calls[1:], lambda: at("bye")]})
+    assert len(played.results()) == CALLS, played.ran
+    return moments[-1] - moments[0]
+
+
 if __name__ == "__main__":
-    {"far": far, "away": away}.get("".join(sys.argv[1:]), main)()
+    way, *rest = sys.argv[1:] or [""]
+    {"far": far, "away": away, "turn": partial(turn, *rest)}.get(way, main)()
