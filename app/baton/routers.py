@@ -12,14 +12,14 @@ from baton.delegate.jobs import replies, stream_api, submit_api
 from baton.delegate.results import api as results
 from baton.delegate.runners import api as runners
 from baton.events import api as events
-from baton.events.webhooks import api as webhooks_api
+from baton.events import webhooks as webhooks_api
 from baton.machines import installed_hooks, inventory_api
 from baton.modes import api as modes
 from baton.operate import console_pages, health_api, live, metrics, servers
 from baton.operate import costs as agent_costs_api
 from baton.operate import retention as retention_api
+from baton.operate import user_data as user_data_api
 from baton.operate.openapi import docs_api
-from baton.operate.user_data import api as user_data_api
 from baton.people import teams_api, tokens_api, users_api
 from baton.people.browser_sessions import api as browser_sessions_api
 from baton.people.oidc import api as account_sign_in
@@ -28,10 +28,10 @@ from baton.policies import api as policies
 from baton.records.analytics import latency
 from baton.records.replay import api as replay
 from baton.records.review import audit, decisions_api
+from baton.records.review import decision_counts as decision_counts_api
 from baton.records.review import stream_api as decision_stream_api
-from baton.records.review.decision_counts import api as decision_counts_api
+from baton.records.review import wrong_blocks as wrong_blocks_api
 from baton.records.review.delegation_share import api as delegation_share_api
-from baton.records.review.wrong_blocks import api as wrong_blocks_api
 from baton.route.feedback import quality
 from baton.route.feedback import service as route_feedback
 from baton.route.llm import breakers

@@ -33,8 +33,8 @@ from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import TimeRange
 from baton.records.replay.service import Replay, Summary
-from baton.records.review.decision_counts import store as decision_counts_store
-from baton.records.review.decision_counts.store import CountGroup
+from baton.records.review import decision_counts as decision_counts_store
+from baton.records.review.decision_counts import CountGroup
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import By, GroupFilter
 from baton.rules.call.call import Principal

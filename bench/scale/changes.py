@@ -23,15 +23,14 @@ from baton.lib.router.agents import Agent
 from baton.modes import store as modes_store
 from baton.modes.service import Modes
 from baton.operate import migrate
+from baton.people import tokens_store, users_store
 from baton.people.directory import User
-from baton.people.stores import tokens as tokens_store
-from baton.people.stores import users as users_store
 from baton.people.tokens import Tokens, made
 from baton.people.users import Users
+from baton.policies import store
 from baton.policies.in_force import KIND as POLICIES
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
-from baton.policies.stores import layers as layers_store
 from baton.records.replay.rule_hits import RuleHits
 from baton.records.review.decisions import Decisions
 from baton.route.rosters import store as rosters_store
@@ -119,8 +118,8 @@ async def fill_teams(database: Database, size: int) -> None:
     async with database.transaction() as connection:
         for number, (path, text) in enumerate(rules(size).items()):
             team = f"team-{number}"
-            version = await layers_store.add(connection, "default", "team", team, {path: text}, by="root", reason="")
-            await layers_store.activate(connection, "default", "team", team, version)
+            version = await store.add_layer(connection, "default", "team", team, {path: text}, by="root", reason="")
+            await store.activate_layer(connection, "default", "team", team, version)
             pushed = NewVersion(agents=[Agent(name=f"agent-{number}", description="Tends tomatoes.")])
             key = RosterKey("team", team, "ours")
             await rosters_store.add(connection, "default", key, pushed, digest=digest_of(pushed.agents), by="root")
@@ -202,7 +201,7 @@ async def show(size: int, name: str, work: Callable[[int], Awaitable[None]], oth
 async def active_version(server: Server, where: Where) -> int:
     """Return the active version of a layer."""
     async with server.database.transaction() as connection:
-        return await layers_store.active_version(connection, "default", where.tier, where.name)
+        return await store.active_version(connection, "default", where.tier, where.name)
 
 
 def main() -> None:

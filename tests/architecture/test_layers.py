@@ -20,7 +20,7 @@ SEEDED = {
     "floors": [
         ("baton.kernel.base.errors", "baton.people.users"),
         ("baton.people.users", "baton.modes.service"),
-        ("baton.people.users", "baton.events.emitting.emission"),
+        ("baton.people.users", "baton.events.emission"),
         ("baton.clients.event", "baton.rules.call.call"),
         ("baton.context.feature", "baton.route.feature"),
         ("baton.decide.service", "baton.operate.metrics"),
@@ -40,7 +40,7 @@ SEEDED = {
         ("baton.records.pipeline.store", "baton.records.review.audit"),
         ("baton.records.analytics.latency", "baton.records.review.audit"),
     ],
-    "the drain starts without SQLAlchemy and Pydantic": [("baton.events.emitting.emission", "baton.kernel.base.sql")],
+    "the drain starts without SQLAlchemy and Pydantic": [("baton.events.emission", "baton.kernel.base.sql")],
     "delegate": [("baton.delegate.core.stores.jobs", "baton.delegate.jobs.service")],
     "route": [("baton.route.llm.client", "baton.route.pipeline.stage"), ("baton.route.rosters.service", "baton.route.feedback.service")],
     "context": [

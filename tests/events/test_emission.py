@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from baton.events.catalogue import TopicCatalogue
-from baton.events.emitting.emission import Events, natural_id
+from baton.events.emission import Events, natural_id
 from baton.events.feed import LiveFeed
 from baton.events.log import Log
 from baton.events.payloads import SessionStarted

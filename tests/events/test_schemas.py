@@ -10,7 +10,7 @@ import jsonschema
 import msgspec
 
 from baton.events.cloud_event import enveloped
-from baton.events.emitting.emission import pack
+from baton.events.emission import pack
 from baton.events.log import Emission
 from baton.events.payloads import Payload
 from baton.events.schemas import asyncapi, schema

@@ -18,10 +18,9 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.modes import store as modes_store
 from baton.operate import migrate, revisions, tables, unreleased
-from baton.people import approvals
+from baton.people import approvals, users_store
 from baton.people.directory import Project
-from baton.people.stores import users as users_store
-from baton.policies.stores.layers import LAYERS
+from baton.policies.store import LAYERS
 from baton.rules.call.modes import ModeSetting
 
 

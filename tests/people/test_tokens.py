@@ -11,8 +11,7 @@ from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.numbers import numbers
-from baton.people import first_token
-from baton.people.stores import tokens as tokens_store
+from baton.people import first_token, tokens_store
 from baton.people.tokens import Tokens
 from baton.people.users import Users
 from baton.rules.call.call import Principal

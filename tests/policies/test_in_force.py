@@ -12,10 +12,9 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.main import _build, _kernel, create_app
 from baton.people.users import Users
-from baton.policies import in_force
+from baton.policies import in_force, store
 from baton.policies.in_force import KIND, PREPARE_S, Policies
 from baton.policies.layers import PolicyLayers, Where
-from baton.policies.stores import layers as layers_store
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.policy import load as loading
 from baton.shared import policy_folders
@@ -42,8 +41,8 @@ async def services(tmp_path, valkey_url, sqlite_url, redis):
     database = Database(settings)
     async with database.transaction() as connection:
         files = {"payments/no-read.yaml": RULE}
-        version = await layers_store.add(connection, "default", "team", "payments", files, by="ann", reason="")
-        await layers_store.activate(connection, "default", "team", "payments", version)
+        version = await store.add_layer(connection, "default", "team", "payments", files, by="ann", reason="")
+        await store.activate_layer(connection, "default", "team", "payments", version)
     await database.close()
     async with AsyncExitStack() as stack:
         app = create_app(settings, redis_url=valkey_url)
@@ -98,7 +97,7 @@ async def test_a_change_of_a_layer_is_followed_without_reading_another(tmp_path,
 
     await upload("payments")
     await one.catch_up()
-    monkeypatch.setattr(layers_store, "active", None)
+    monkeypatch.setattr(store, "active_layers", None)
     monkeypatch.setattr(policy_folders, "read", None)
     payments = (await there.prepare(ANN, "", wait_s=None)).policies
     await upload("web")

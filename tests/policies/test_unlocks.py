@@ -9,9 +9,9 @@ from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PoliciesRefus
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.people.users import Users
+from baton.policies import store
 from baton.policies.in_force import KIND, Policies
 from baton.policies.layers import PolicyLayers, Where
-from baton.policies.stores import unlocks as store
 from baton.policies.unlocks import Unlocks
 from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import Facts
@@ -76,13 +76,13 @@ async def test_an_unlock_is_stored_until_it_ends(database):
     ]
     async with database.transaction() as connection:
         for one in made:
-            await store.add(connection, "default", one)
-    assert await store.load(database, "default", now) == made
-    assert await store.load(database, "default", now + timedelta(hours=1)) == made[1:]
-    assert await store.load(database, "another", now) == []
+            await store.add_unlock(connection, "default", one)
+    assert await store.load_unlocks(database, "default", now) == made
+    assert await store.load_unlocks(database, "default", now + timedelta(hours=1)) == made[1:]
+    assert await store.load_unlocks(database, "another", now) == []
     async with database.transaction() as connection:
-        assert [await store.remove(connection, "default", "1") for _ in range(2)] == [True, False]
-    assert await store.load(database, "default", now) == made[1:]
+        assert [await store.remove_unlock(connection, "default", "1") for _ in range(2)] == [True, False]
+    assert await store.load_unlocks(database, "default", now) == made[1:]
 
 
 @pytest.mark.parametrize(

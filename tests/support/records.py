@@ -16,7 +16,7 @@ from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.recorder import Recorder
 from baton.records.pipeline.search import Filters
 from baton.records.pipeline.spool import Spool
-from baton.records.review.decision_counts import store as decision_counts_store
+from baton.records.review import decision_counts as decision_counts_store
 from baton.rules.call.record import Record
 from baton.shared.record_ids import least_id
 

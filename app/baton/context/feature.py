@@ -2,7 +2,7 @@
 
 import msgspec
 
-from baton.context.advisories.service import Advisories, PromptAdvisories
+from baton.context.advisories import Advisories, PromptAdvisories
 from baton.context.codemap.index import CodeIndexes
 from baton.context.codemap.service import CodeMaps
 from baton.context.compliance.inbox import ComplianceInbox
@@ -19,7 +19,7 @@ from baton.context.patterns.injection import PatternInjection
 from baton.context.patterns.learning import PatternLearning
 from baton.context.patterns.service import Patterns
 from baton.context.patterns.store import PatternCounts
-from baton.events.emitting.emission import Emitter
+from baton.events.emission import Emitter
 from baton.events.topics import full_names
 from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.policies.in_force import Policies

@@ -24,7 +24,7 @@ from baton.clients.registry import can_ask, words_of
 from baton.delegate.core.call_reading import reading_of
 from baton.delegate.runners.api import JobPermissionsOf
 from baton.delegate.runners.permissions import JOB_PREFIX
-from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.events.payloads import QuestionChanged
 from baton.kernel.base.errors import BatonError
 from baton.kernel.base.sql import Database, DatabaseUnavailable

@@ -7,8 +7,8 @@ import msgspec
 
 from baton.clients.event import CONTEXT_LIMIT, EventName, HookAnswer, HookEvent
 from baton.clients.registry import takes_context, words_of
-from baton.context.advisories.service import HEADING as ADVISORIES
-from baton.context.advisories.service import PromptAdvisories
+from baton.context.advisories import HEADING as ADVISORIES
+from baton.context.advisories import PromptAdvisories
 from baton.context.compliance.service import Compliance
 from baton.context.patterns.injection import PatternInjection
 from baton.decide.approvals import Approvals

@@ -23,7 +23,7 @@ from baton.delegate.runners.permissions import Decider, JobPermissions
 from baton.delegate.runners.progress import JobProgress
 from baton.delegate.runners.service import Runners
 from baton.delegate.runners.sweeper import JobSweeper
-from baton.events.emitting.emission import Emitter
+from baton.events.emission import Emitter
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.kernel import Kernel, PeriodicTask

@@ -3,11 +3,11 @@
 import msgspec
 
 from baton.events.catalogue import TopicCatalogue
-from baton.events.emitting.emission import NO_EVENTS, Emitter, Events
+from baton.events.emission import NO_EVENTS, Emitter, Events
 from baton.events.feed import TIMEOUT_S, LiveFeed
 from baton.events.personal_events import PersonalEvents
 from baton.events.reading import EventReader
-from baton.events.webhooks.service import Webhooks
+from baton.events.webhooks import Webhooks
 from baton.events.writer import LogWriter
 from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.kernel.redis.client import Redis

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from baton.events.catalogue import TopicCatalogue
 from baton.events.cloud_event import enveloped
-from baton.events.emitting.from_records import event_of, topic_of
+from baton.events.from_records import event_of, topic_of
 from baton.events.log import START, Log, LogEntry
 from baton.events.topics import BY_NAME
 from baton.shared.storable import storable

@@ -9,8 +9,8 @@ import msgspec
 
 from baton.events.catalogue import TopicCatalogue
 from baton.events.cloud_event import enveloped
-from baton.events.emitting.from_records import event_of, topic_of
 from baton.events.feed import LiveFeed
+from baton.events.from_records import event_of, topic_of
 from baton.events.log import BATCH, START, Emission, Place, place_text
 from baton.events.topics import BY_NAME, TOPICS, Topic
 from baton.kernel.base.errors import Invalid

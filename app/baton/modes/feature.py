@@ -2,7 +2,7 @@
 
 import msgspec
 
-from baton.events.emitting.emission import Emitter
+from baton.events.emission import Emitter
 from baton.kernel.kernel import Kernel
 from baton.modes.freezes import Freezes
 from baton.modes.listing import ModeList

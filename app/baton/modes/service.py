@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.events.payloads import ModeChanged
 from baton.kernel.base.errors import PersonRequired, StoreUnavailable
 from baton.kernel.base.sql import Database

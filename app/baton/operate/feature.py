@@ -17,7 +17,7 @@ from baton.operate.live import LiveEvents, LiveStream
 from baton.operate.metrics import Metrics
 from baton.operate.retention import Retention
 from baton.operate.servers import Servers
-from baton.operate.user_data.service import UserData
+from baton.operate.user_data import UserData
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.feature import RecordsFeature

@@ -5,7 +5,7 @@ from sqlalchemy import Table
 from baton.context.codemap import store as code_maps
 from baton.context.patterns.store import PATTERNS
 from baton.delegate.core.stores import tables
-from baton.events.webhooks.service import WEBHOOKS_TABLE
+from baton.events.webhooks import WEBHOOKS_TABLE
 from baton.kernel.changes.announce import LEADERSHIP
 from baton.kernel.changes.audit_store import AUDIT
 from baton.kernel.changes.numbers import CHANGES, OBJECTS
@@ -16,14 +16,12 @@ from baton.modes.freezes import FREEZES
 from baton.modes.store import MODES
 from baton.people.approvals import APPROVALS
 from baton.people.browser_sessions.store import BROWSER_SESSIONS
-from baton.people.stores.tokens import TOKENS
-from baton.people.stores.users import TABLES as DIRECTORY
-from baton.policies.stores.layers import LAYERS
-from baton.policies.stores.revisions import REVISIONS
-from baton.policies.stores.unlocks import UNLOCKS
+from baton.people.tokens_store import TOKENS
+from baton.people.users_store import TABLES as DIRECTORY
+from baton.policies.store import LAYERS, REVISIONS, UNLOCKS
 from baton.records.analytics.hook_failures import FAILURES
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
-from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
+from baton.records.review.wrong_blocks import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, TOTALS
 from baton.route.feedback.store import ROUTE_FEEDBACK
 from baton.route.rosters.store import ROSTERS

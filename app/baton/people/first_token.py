@@ -7,9 +7,8 @@ from pathlib import Path
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.write import SqlChange, write
 from baton.people import tokens as service
+from baton.people import tokens_store, users_store
 from baton.people.directory import User
-from baton.people.stores import tokens as tokens_store
-from baton.people.stores import users as users_store
 from baton.people.users import KIND as USERS
 from baton.people.users import object_of
 from baton.rules.call.call import Principal

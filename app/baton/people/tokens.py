@@ -12,8 +12,8 @@ import msgspec
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, Unauthenticated
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.changes.announce import Changes
+from baton.people import tokens_store as store
 from baton.people.directory import Token, User
-from baton.people.stores import tokens as store
 from baton.people.users import ROLES, Role, Users, check_name, covers, require
 from baton.rules.call.call import Principal
 

@@ -14,8 +14,8 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import SqlChange
 from baton.kernel.http.paging import check_if_match
+from baton.people import users_store as store
 from baton.people.directory import Alias, Directory, Project, Team, User
-from baton.people.stores import users as store
 from baton.rules.call.call import Principal
 from baton.shared import storable as project_names
 from baton.shared.caller import Caller

@@ -14,11 +14,8 @@ from baton.kernel.base.errors import Forbidden, NotFound
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.lib.text import masking
 from baton.people.users import reach, require
-from baton.policies import file_changes
+from baton.policies import file_changes, store
 from baton.policies.layer_versions import Revision, StoredLayer, StoredUnlock
-from baton.policies.stores import layers as layers_store
-from baton.policies.stores import revisions as revisions_store
-from baton.policies.stores import unlocks as unlocks_store
 from baton.rules.call.call import Principal
 from baton.rules.policy.load import Fault, PolicyProblems, PolicySet, fitting, load
 from baton.rules.policy.matching.wording import place_of
@@ -375,8 +372,8 @@ class Policies:
     async def load_layers(self) -> None:
         """Reload and apply the uploaded layers. Raise DatabaseUnavailable; the old ones then remain."""
         async with self._loading:
-            stored = await layers_store.active(self._database, self._organisation)
-            unlocks = tuple(await unlocks_store.load(self._database, self._organisation, self._now()))
+            stored = await store.active_layers(self._database, self._organisation)
+            unlocks = tuple(await store.load_unlocks(self._database, self._organisation, self._now()))
             uploaded: dict[Key, StoredLayer] = {(one.tier, one.name): one for one in stored}
             same = {key for key, one in uploaded.items() if _is_known(one, self._uploaded.get(key))}
             self._layers = {
@@ -394,7 +391,7 @@ class Policies:
         """Reload and apply some uploaded layers, such as `team/web`, and no others. Raise DatabaseUnavailable."""
         keys: list[Key] = [(tier, name) for tier, _, name in (place.partition("/") for place in places)]
         async with self._loading:
-            stored = await layers_store.active_of(self._database, self._organisation, keys)
+            stored = await store.active_layers_of(self._database, self._organisation, keys)
             changed = [key for key in keys if not _is_known(stored.get(key), self._uploaded.get(key))]
             for key in changed:
                 self._uploaded.pop(key, None)
@@ -457,7 +454,7 @@ class Policies:
     async def _note(self, sets: list[PolicySet], at: datetime) -> None:
         files = {one.revision: one.parsed.files for one in sets}
         try:
-            await revisions_store.note(self._database, self._organisation, files, at)
+            await store.note_revisions(self._database, self._organisation, files, at)
             self._noted.update(files)
         except DatabaseUnavailable:
             log.warning("the database is unavailable; the files of revisions %s are not stored", ", ".join(files))
@@ -474,12 +471,12 @@ class Policies:
     async def history(self) -> list[Revision]:
         """List the active revisions, latest first. Raise StoreUnavailable."""
         with StoreErrors("the revisions cannot be read now; try again"):
-            return await revisions_store.latest(self._database, self._organisation)
+            return await store.latest_revisions(self._database, self._organisation)
 
     async def texts(self, principal: Principal, revision: str) -> dict[str, str]:
         """Return a revision's files by source. Raise NotFound, also for unreadable layers, or StoreUnavailable."""
         with StoreErrors("the revisions cannot be read now; try again"):
-            found = await revisions_store.files(self._database, self._organisation, revision)
+            found = await store.revision_files(self._database, self._organisation, revision)
         if found is None or not all(may_read(principal, *place_of(source)) for source in found):
             raise NotFound(f"there is no policy revision `{revision}`")
         return found

@@ -14,9 +14,9 @@ from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import SqlChange
 from baton.kernel.http.paging import check_if_match, etag
 from baton.people.users import Users, reach
+from baton.policies import store
 from baton.policies.in_force import KIND, ORGANISATION, Policies, as_layer, may_read, require_write
 from baton.policies.layer_versions import LayerVersion, StoredLayer
-from baton.policies.stores import layers as layers_store
 from baton.rules.call.call import Principal
 from baton.rules.policy.drafts import UNWRITTEN
 from baton.rules.policy.load import Fault, LayerTrial, PolicyProblems, PolicySet, extend, layers_of, load, try_layer
@@ -74,7 +74,7 @@ class PolicyLayers:
 
     async def list_layers(self, principal: Principal) -> list[LayerVersion]:
         """List the active layers readable by a principal."""
-        stored = await self._read(layers_store.active(self._database, principal.organisation))
+        stored = await self._read(store.active_layers(self._database, principal.organisation))
         return [one for one in stored if may_read(principal, one.tier, one.name)]
 
     async def get(self, principal: Principal, where: Where, version: int = 0) -> StoredLayer:
@@ -82,7 +82,7 @@ class PolicyLayers:
         found = None
         if may_read(principal, where.tier, where.name):
             found = await self._read(
-                layers_store.get(self._database, principal.organisation, where.tier, where.name, version)
+                store.get_layer(self._database, principal.organisation, where.tier, where.name, version)
             )
         if found is None:
             what = f"version {version}" if version else "active version"
@@ -91,7 +91,7 @@ class PolicyLayers:
 
     async def active_version(self, principal: Principal, where: Where) -> int:
         """Return the number of the active version, or 0."""
-        found = await self._read(layers_store.get(self._database, principal.organisation, where.tier, where.name))
+        found = await self._read(store.get_layer(self._database, principal.organisation, where.tier, where.name))
         return found.version if found else 0
 
     async def versions(self, principal: Principal, where: Where, *, below: int, limit: int) -> list[LayerVersion]:
@@ -99,7 +99,7 @@ class PolicyLayers:
         if not may_read(principal, where.tier, where.name):
             return []
         return await self._read(
-            layers_store.versions(
+            store.versions_of_layer(
                 self._database, principal.organisation, where.tier, where.name, below=below, limit=limit
             )
         )
@@ -167,11 +167,11 @@ class PolicyLayers:
             before = await self._active_version(change, principal, where)
             if activate:
                 check_if_match(if_match, before, required=bool(before))
-            version = await layers_store.add(
+            version = await store.add_layer(
                 change.connection, organisation, tier, name, files, by=principal.user, reason=reason
             )
             if activate:
-                await layers_store.activate(change.connection, organisation, tier, name, version)
+                await store.activate_layer(change.connection, organisation, tier, name, version)
             await change.concerns([storable(str(where))])
             after = {"version": version, "active": version if activate else before}
             await change.audit(str(where), before={"active": before}, after=after, reason=reason)
@@ -246,7 +246,7 @@ class PolicyLayers:
         async with self._changes.write(KIND, principal, f"policies.{verb}") as change:
             before = await self._active_version(change, principal, where)
             check_if_match(if_match, before, required=bool(before))
-            await layers_store.activate(change.connection, principal.organisation, where.tier, where.name, version)
+            await store.activate_layer(change.connection, principal.organisation, where.tier, where.name, version)
             await change.concerns([storable(str(where))])
             after = {"version": version, "active": version}
             await change.audit(str(where), before={"active": before}, after=after, reason=reason)
@@ -255,9 +255,7 @@ class PolicyLayers:
     async def roll_back(self, principal: Principal, where: Where, *, reason: str, if_match: str | None) -> StoredLayer:
         """Activate the previously active version; repeatable. Raise Conflict without one."""
         self.require_write_of(principal, where)
-        version = await self._read(
-            layers_store.version_before(self._database, principal.organisation, where.tier, where.name)
-        )
+        version = await self._read(store.version_before(self._database, principal.organisation, where.tier, where.name))
         if not version:
             raise Conflict(
                 f"layer `{where}` has no previously active version; use `baton policy remove` to deactivate it"
@@ -270,7 +268,7 @@ class PolicyLayers:
         async with self._changes.write(KIND, principal, "policies.deactivate") as change:
             before = await self._active_version(change, principal, where)
             check_if_match(if_match, before, required=bool(before))
-            await layers_store.retire(change.connection, principal.organisation, where.tier, where.name)
+            await store.retire_layer(change.connection, principal.organisation, where.tier, where.name)
             await change.concerns([storable(str(where))])
             await change.audit(str(where), before={"active": before}, after={"active": 0}, reason=reason)
 
@@ -303,7 +301,7 @@ class PolicyLayers:
 
     @staticmethod
     async def _active_version(change: SqlChange, principal: Principal, where: Where) -> int:
-        return await layers_store.active_version(change.connection, principal.organisation, where.tier, where.name)
+        return await store.active_version(change.connection, principal.organisation, where.tier, where.name)
 
     async def _read(self, reading: Awaitable[T]) -> T:
         with StoreErrors(_AWAY):

@@ -10,9 +10,9 @@ from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.changes.announce import Changes
 from baton.lib.text.yaml_lines import did_you_mean
 from baton.people.users import Users, require
+from baton.policies import store
 from baton.policies.in_force import KIND, Policies
 from baton.policies.layer_versions import StoredUnlock
-from baton.policies.stores import unlocks as store
 from baton.rules.call.call import Principal
 from baton.rules.policy.rules.files import locks_on
 
@@ -72,7 +72,7 @@ class Unlocks:
             until=until,
         )
         async with self._changes.write(KIND, principal, "policies.unlock") as change:
-            await store.add(change.connection, self._organisation, unlock)
+            await store.add_unlock(change.connection, self._organisation, unlock)
             await change.audit(unlock.id, after=msgspec.to_builtins(unlock), reason=reason)
         return unlock
 
@@ -83,7 +83,7 @@ class Unlocks:
         if found is None:
             raise NotFound(f"there is no unlock `{unlock_id[:100]}`; `baton policy unlocks` lists them")
         async with self._changes.write(KIND, principal, "policies.lock") as change:
-            if await store.remove(change.connection, self._organisation, unlock_id):
+            if await store.remove_unlock(change.connection, self._organisation, unlock_id):
                 await change.audit(unlock_id, before=msgspec.to_builtins(found), reason=reason)
             else:  # it has expired, or another process ended it
                 change.unchanged()

@@ -16,11 +16,11 @@ from baton.records.pipeline.recorder import Counters, Recorder
 from baton.records.replay.rule_hits import RuleHits
 from baton.records.replay.service import Replay
 from baton.records.review.audit import Audit
-from baton.records.review.decision_counts.service import DecisionCounts
+from baton.records.review.decision_counts import DecisionCounts
 from baton.records.review.decision_stream import DecisionStreams, FeedReaders
 from baton.records.review.decisions import Decisions
 from baton.records.review.delegation_share.service import DelegationShare
-from baton.records.review.wrong_blocks.service import WrongBlocks
+from baton.records.review.wrong_blocks import WrongBlocks
 from baton.rules.call.call import Principal
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from baton.context.feature import ContextFeature
-from baton.events.emitting.emission import Emitter
+from baton.events.emission import Emitter
 from baton.kernel.base.pause import end_with
 from baton.kernel.http.serving.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel, PeriodicTask

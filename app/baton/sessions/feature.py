@@ -3,7 +3,7 @@
 import msgspec
 
 from baton.delegate.jobs.costs import parse_prices
-from baton.events.emitting.emission import Emitter
+from baton.events.emission import Emitter
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel
 from baton.machines.inventories import Inventories

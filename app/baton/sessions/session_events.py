@@ -10,7 +10,7 @@ from uuid_utils import uuid7
 
 from baton.clients.event import HookEvent
 from baton.events import payloads
-from baton.events.emitting.emission import Emitter, call_id, natural_id, session_entity
+from baton.events.emission import Emitter, call_id, natural_id, session_entity
 from baton.events.preview import preview
 from baton.kernel.redis.client import Redis, RedisUnavailable, session_tag
 from baton.lib.router.local_answers import classify

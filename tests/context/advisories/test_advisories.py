@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.context.advisories.service import Advisories, Advisory, PromptAdvisories, line, rendered
+from baton.context.advisories import Advisories, Advisory, PromptAdvisories, line, rendered
 from baton.context.patterns.index import IndexedPattern, TeamIndex, unpacked
 from baton.kernel.redis.client import Redis
 from baton.rules.call.call import Principal

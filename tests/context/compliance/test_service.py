@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from baton.context.advisories.service import Advisories, PromptAdvisories
+from baton.context.advisories import Advisories, PromptAdvisories
 from baton.context.compliance import service
 from baton.context.compliance.service import Compliance, PatternViolation
 from baton.context.compliance.store import COOL_DOWN_S, ComplianceStore

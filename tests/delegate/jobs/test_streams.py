@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from baton.kernel.base.errors import NotFound
-from baton.operate.user_data import service as user_data_store
+from baton.operate import user_data as user_data_store
 from tests.support.delegating import ADA, BOB, Runner, World, running, told
 
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from baton.events.webhooks import service
-from baton.events.webhooks.service import RegisteredWebhook
+from baton.events import webhooks as service
+from baton.events.webhooks import RegisteredWebhook
 
 
 def webhook(number):

@@ -14,9 +14,9 @@ from baton.kernel.redis.client import RedisUnavailable
 from baton.machines import session_projects
 from baton.machines.session_projects import LastContact
 from baton.modes import store as modes
+from baton.people import users_store
 from baton.people.directory import Project
-from baton.people.stores import users as users_store
-from baton.policies.stores import revisions as revisions_store
+from baton.policies import store
 from baton.rules.call.modes import ModeSetting
 from tests.support.cases import every
 
@@ -164,14 +164,14 @@ async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
 
 async def test_revisions_keep_their_texts_and_come_back_when_activated_again(database):
     for minute, name in enumerate(["one", "two", "one"]):
-        await revisions_store.note(database, "default", {name: {"a.yaml": name}}, NOON + timedelta(minutes=minute))
-    found = await revisions_store.latest(database, "default")
+        await store.note_revisions(database, "default", {name: {"a.yaml": name}}, NOON + timedelta(minutes=minute))
+    found = await store.latest_revisions(database, "default")
     assert [(one.revision, one.first_at, one.activated_at) for one in found] == [
         ("one", NOON, NOON + timedelta(minutes=2)),
         ("two", NOON + timedelta(minutes=1), NOON + timedelta(minutes=1)),
     ]
-    assert await revisions_store.files(database, "default", "two") == {"a.yaml": "two"}
-    assert await revisions_store.files(database, "default", "three") is None
+    assert await store.revision_files(database, "default", "two") == {"a.yaml": "two"}
+    assert await store.revision_files(database, "default", "three") is None
 
 
 async def test_a_name_too_long_to_be_found_again_is_a_mistake_of_who_gave_it(database):

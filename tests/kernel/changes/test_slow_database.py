@@ -8,8 +8,7 @@ import pytest
 from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
-from baton.people.stores import tokens as tokens_store
-from baton.people.stores import users as users_store
+from baton.people import tokens_store, users_store
 from baton.people.tokens import Tokens
 from baton.people.users import Users
 from baton.rules.call.call import Principal

@@ -6,10 +6,10 @@ from uuid_utils import uuid7
 
 from baton.kernel.changes import audit_store
 from baton.operate import retention as retention_store
-from baton.policies.stores import unlocks as unlocks_store
+from baton.policies import store
 from baton.records.pipeline import store as decisions
-from baton.records.review.wrong_blocks import service as wrong_blocks_store
-from baton.records.review.wrong_blocks.service import WrongBlock
+from baton.records.review import wrong_blocks as wrong_blocks_store
+from baton.records.review.wrong_blocks import WrongBlock
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
 from tests.support.records import record as made
@@ -66,6 +66,6 @@ async def test_unlocks_that_have_ended_go(database):
     given = {"rule": "a/b", "team": "", "user": "", "reason": "r", "created_by": "ada", "created_at": NOON - DAY}
     async with database.transaction() as connection:
         for name, until in (("old", NOON), ("new", NOON + DAY)):
-            await unlocks_store.add(connection, "default", unlocks_store.StoredUnlock(id=name, until=until, **given))
+            await store.add_unlock(connection, "default", store.StoredUnlock(id=name, until=until, **given))
     assert await retention_store.purge_unlocks(database, "default", NOON + DAY / 2) == 1
-    assert [one.id for one in await unlocks_store.load(database, "default", NOON - DAY)] == ["new"]
+    assert [one.id for one in await store.load_unlocks(database, "default", NOON - DAY)] == ["new"]

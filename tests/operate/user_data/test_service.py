@@ -12,7 +12,7 @@ from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.settings import Settings
 from baton.kernel.changes.announce import Changes
 from baton.machines.inventories import Inventories
-from baton.operate.user_data.service import UserData
+from baton.operate.user_data import UserData
 from baton.people.users import Users
 from baton.records.pipeline import store as decisions
 from baton.rules.call.call import Principal, ToolCall

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from baton.clients.event import HookEvent
-from baton.context.advisories.service import Advisories, PromptAdvisories
+from baton.context.advisories import Advisories, PromptAdvisories
 from baton.context.compliance.service import Compliance
 from baton.context.compliance.store import ComplianceStore
 from baton.context.patterns.in_force import PatternsInForce
@@ -19,7 +19,7 @@ from baton.decide.approvals import Approvals
 from baton.decide.hooks import Hooks, StartPatterns
 from baton.decide.service import Installation, PreToolUse
 from baton.events.catalogue import TopicCatalogue
-from baton.events.emitting.emission import NO_EVENTS
+from baton.events.emission import NO_EVENTS
 from baton.events.log import Log
 from baton.events.personal_events import PersonalEvents
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
@@ -31,10 +31,10 @@ from baton.machines.session_projects import SessionProjects
 from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
 from baton.operate import retention as retention_store
+from baton.operate import user_data
+from baton.operate import user_data as user_data_store
 from baton.operate.retention import Retention, RetentionDays
-from baton.operate.user_data import service as user_data
-from baton.operate.user_data import service as user_data_store
-from baton.operate.user_data.service import UserData
+from baton.operate.user_data import UserData
 from baton.people.users import Users, version_of
 from baton.policies.in_force import Policies
 from baton.records.pipeline import store as decisions

@@ -16,7 +16,7 @@ from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import TimeRange
-from baton.records.review.decision_counts import store as decision_counts_store
+from baton.records.review import decision_counts as decision_counts_store
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import GroupFilter
 from tests.records.pipeline.test_store import NOON

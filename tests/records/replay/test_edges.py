@@ -15,7 +15,7 @@ from baton.records.replay import rule_hits_store
 from baton.records.replay.api import ReplayBody
 from baton.records.replay.period import TimeRange
 from baton.records.replay.service import Replay, Summary
-from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
+from baton.records.review.wrong_blocks import WRONG_BLOCKS
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
 from tests.support.records import record

@@ -6,7 +6,7 @@ import pytest
 
 from baton.context.enrichment.handler import Enrichment
 from baton.context.enrichment.service import Enricher
-from baton.events.emitting.emission import NO_EVENTS
+from baton.events.emission import NO_EVENTS
 from baton.events.payloads import ContextEnrichment
 from baton.route.pipeline.context import Assemble, Detect
 from baton.route.pipeline.enrich import Enrich

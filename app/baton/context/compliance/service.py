@@ -13,7 +13,7 @@ from itertools import islice
 import msgspec
 from uuid_utils import uuid7
 
-from baton.context.advisories.service import Advisories, Advisory
+from baton.context.advisories import Advisories, Advisory
 from baton.context.compliance.evaluator import MOST_PATTERNS, applicable, judge, language_of
 from baton.context.compliance.store import ComplianceStore, Evaluation
 from baton.context.patterns import store as patterns_store
@@ -21,7 +21,7 @@ from baton.context.patterns.in_force import PatternsInForce
 from baton.context.patterns.index import IndexedPattern
 from baton.context.patterns.pattern import LONGEST_MESSAGE, one_line
 from baton.context.patterns.store import PatternCounts
-from baton.events.emitting.emission import Emitter, natural_id
+from baton.events.emission import Emitter, natural_id
 from baton.events.payloads import ApplicablePattern, ComplianceEvaluate, ComplianceEvaluated, ComplianceViolation
 from baton.kernel.base.sql import Database, DatabaseUnavailable, StoreErrors
 from baton.kernel.redis.client import RedisUnavailable

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from baton.delegate.core.job import Job
-from baton.events.emitting.emission import Emitter, natural_id
+from baton.events.emission import Emitter, natural_id
 from baton.events.payloads import JobChanged, QuestionChanged
 from baton.kernel.base import trace
 from baton.records.pipeline.telemetry import EndedAttempt

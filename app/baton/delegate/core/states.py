@@ -21,7 +21,7 @@ from baton.delegate.core.stores import events as events_store
 from baton.delegate.core.stores import jobs
 from baton.delegate.core.stores import runners as runners_store
 from baton.delegate.core.transaction import JobTransaction
-from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people import approvals

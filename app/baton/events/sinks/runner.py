@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from baton.events.cloud_event import enveloped
-from baton.events.emitting.from_records import event_of, topic_of
+from baton.events.from_records import event_of, topic_of
 from baton.events.log import START, Log, Place, place_of, place_text
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable

@@ -16,7 +16,7 @@ from baton.records.columns.piece import Condition, Piece, grouped, in_scope, met
 from baton.records.columns.tables import hits_in
 from baton.records.pipeline.search import Filters, newest
 from baton.records.replay.period import TimeRange
-from baton.records.review.wrong_blocks.service import WRONG_BLOCKS
+from baton.records.review.wrong_blocks import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, LISTED
 from baton.rules.call.record import Record
 from baton.rules.policy.rules.files import pack_of

@@ -1,8 +1,8 @@
 """The first and last stages: whether a prompt is routed at all, and the context for its agent."""
 
 from baton.clients.registry import takes_context
-from baton.context.advisories import service
-from baton.context.advisories.service import PromptAdvisories
+from baton.context.advisories import HEADING as ADVISORY
+from baton.context.advisories import PromptAdvisories
 from baton.context.patterns import injection as rendering
 from baton.context.patterns.injection import PatternInjection, PatternsUnavailable
 from baton.kernel.redis.client import RedisUnavailable
@@ -110,7 +110,7 @@ class WaitingAdvisories:
             route.degraded.append(self.name)
             return
         if text:
-            route.sections.append(Section(source=self.name, heading=service.HEADING, text=text, priority=ADVISORIES))
+            route.sections.append(Section(source=self.name, heading=ADVISORY, text=text, priority=ADVISORIES))
 
 
 def _reaches_the_model(prompt: Prompt) -> bool:

@@ -2,7 +2,7 @@
 
 from baton.clients.registry import takes_context
 from baton.context.enrichment.service import WHOLE_S, Enricher, HandlerRun
-from baton.events.emitting.emission import Emitter
+from baton.events.emission import Emitter
 from baton.events.payloads import ContextEnrichment
 from baton.route.pipeline.stage import Route, Section, StageName
 from baton.route.prompt import Prompt

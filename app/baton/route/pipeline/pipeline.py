@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from uuid_utils import uuid7
 
 from baton.clients.event import HookEvent
-from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.events.payloads import RoutingCandidate, RoutingDecision
 from baton.kernel.base.errors import BatonError
 from baton.people.users import require

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Index, delete, func, insert, select, updat
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
-from baton.events.emitting.emission import NO_EVENTS, Emitter
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.events.payloads import QuestionChanged
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, StoreErrors, row_of, table_of

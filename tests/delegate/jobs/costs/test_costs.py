@@ -6,7 +6,7 @@ import pytest
 
 from baton.delegate.core.retention import purge_jobs
 from baton.delegate.jobs.costs import parse_prices
-from baton.operate.user_data.service import rows
+from baton.operate.user_data import rows
 from tests.support.cases import every
 from tests.support.delegating import ADA, ADMIN, BOB, JobUsage, Runner
 

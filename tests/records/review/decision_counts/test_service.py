@@ -8,8 +8,8 @@ import pytest
 from baton.kernel.base.errors import Invalid
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
-from baton.records.review.decision_counts import store as decision_counts_store
-from baton.records.review.decision_counts.service import DecisionCounts
+from baton.records.review import decision_counts as decision_counts_store
+from baton.records.review.decision_counts import DecisionCounts
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
 from tests.support.cases import every

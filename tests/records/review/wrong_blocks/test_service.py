@@ -6,7 +6,7 @@ import pytest
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.records.pipeline import store as decisions
 from baton.records.review.decisions import Decisions
-from baton.records.review.wrong_blocks.service import WrongBlockFilter, WrongBlocks
+from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
 from tests.support.databases import opened

@@ -7,8 +7,8 @@ import pytest
 from uuid_utils import uuid7
 
 from baton.people.users import RowScope
-from baton.records.review.wrong_blocks import service as wrong_blocks_store
-from baton.records.review.wrong_blocks.service import WrongBlock
+from baton.records.review import wrong_blocks as wrong_blocks_store
+from baton.records.review.wrong_blocks import WrongBlock
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ALL = RowScope()

@@ -57,8 +57,8 @@ KEPT_S = 86_400
 """Seconds before Redis removes unread advisories."""
 
 _HERE = Path(__file__)
-_ADD = Script.read(_HERE.with_name("add.lua"), most=MOST_KEPT, stale_s=STALE_S, kept_s=KEPT_S)
-_TAKE = Script.read(_HERE.with_name("take.lua"), stale_s=STALE_S)
+_ADD = Script.read(_HERE.with_name("add_advisory.lua"), most=MOST_KEPT, stale_s=STALE_S, kept_s=KEPT_S)
+_TAKE = Script.read(_HERE.with_name("take_advisories.lua"), stale_s=STALE_S)
 _encode = msgspec.json.encode
 _decode = msgspec.json.Decoder(Advisory).decode
 

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import UNSET
 
-from baton.events.emitting.emission import call_id, natural_id
+from baton.events.emission import call_id, natural_id
 from baton.events.log import Content, Emission
 from baton.events.payloads import DECISION_FIELDS, DecisionMade, OutcomeReported, Payload
 from baton.events.topics import BY_PAYLOAD
