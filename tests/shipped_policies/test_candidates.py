@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from baton.rules.call.call import ToolCall
+from baton.rules.call.modes import Freeze
 from baton.rules.call.verdict import Facts
 from baton.rules.policy.evaluate import evaluate, is_refused_anyway
 from baton.rules.policy.matching.context import Context
@@ -60,12 +61,15 @@ def test_no_guardrail_is_asked_again_about_a_line_that_was_read_before():
     assert asked["orchestrator/second-lookup"] > 0
 
 
-@pytest.mark.parametrize("level", ["off", "strict"])
-def test_a_call_is_judged_alike_in_the_context_of_its_name_and_refused_if_that_is_sure(level):
+FREEZE = Freeze(scope="user", id="ann", read_only=True)
+
+
+@pytest.mark.parametrize(("level", "freeze"), [("off", None), ("strict", None), ("guidance", None), ("off", FREEZE)])
+def test_a_call_is_judged_alike_in_the_context_of_its_name_and_refused_if_that_is_sure(level, freeze):
     policies, sure, wrong = unread(), 0, []
     for line in filter(None, every_line()[::60]):
         call = ToolCall(client="x", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/home/ann/app")
-        unknown = Facts(call=call, level=level)
+        unknown = Facts(call=call, level=level, freeze=freeze)
         context = Context(policies, unknown)
         policies.history_name(context)
         is_sure = is_refused_anyway(context)

@@ -5,6 +5,7 @@ With several workers prometheus-client stores each worker's numbers in files of 
 decisions do not wait for it; a killed worker loses the counts of its last second.
 """
 
+import asyncio
 from collections import Counter as Counts
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sized
@@ -141,9 +142,10 @@ class Metrics:
         """Return all metrics in Prometheus's text format."""
         self.flush()
         records = await self._recorder.stats()
-        jobs = await self._health.recent("jobs", self._jobs.count)
+        jobs, unreached = await asyncio.gather(
+            self._health.recent("jobs", self._jobs.count), self._health.recent("unreached", self._unreached)
+        )
         of_jobs = [] if jobs is None else families(jobs)
-        unreached = len(await self._health.recent("unreached", self._unreached) or "")
         shown = CollectorRegistry()
         shown.register(
             _Collected(
@@ -151,7 +153,9 @@ class Metrics:
                     *self._counted(),
                     *self._state(records, self._health.state),
                     *of_jobs,
-                    GaugeMetricFamily("baton_approvals_unreached", "Waiting requests nobody was told of.", unreached),
+                    GaugeMetricFamily(
+                        "baton_approvals_unreached", "Waiting requests nobody was told of.", len(unreached or "")
+                    ),
                     _of_telemetry(await self._telemetry.read()),
                 ]
             )

@@ -54,10 +54,13 @@ def evaluate(policies: PolicySet, facts: Facts, context: Context | None = None) 
 
 
 def is_refused_anyway(context: Context) -> bool:
-    """Return whether a rule surely refuses the call, whatever its session did before."""
+    """Return whether a freeze or a rule surely refuses the call, whatever its session did before."""
     facts, locked = context.facts, context.policies.locked
-    return facts.level != "guidance" and any(
-        rule not in facts.lifted or rule in locked for rule in live_rules(context).refusing
+    if facts.freeze is not None and not (facts.freeze.read_only and _only_reads(context)):
+        return True
+    return any(
+        (rule.id not in facts.lifted or rule.id in locked) and not (rule.modes and facts.level == "guidance")
+        for rule in live_rules(context).refusing
     )
 
 

@@ -358,7 +358,7 @@ class LiveRules:
     def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
         denying = [one for one in rules if one.rule.decision == "deny" and not one.rule.shadow]
-        self.refusing = tuple([one.rule.id for one in denying if one.found is not None and not one.guesses])
+        self.refusing = tuple([one.rule for one in denying if one.found is not None and not one.guesses])
         self.open = tuple([one for one in rules if one.found is None])
         self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
