@@ -58,10 +58,7 @@ def groups() -> dict[str, list[str]]:
         "README": [(ROOT / "README.md").read_text()],
         "docs": _pages("docs"),
         "decision records": _pages("docs/decisions"),
-        "contributing": [
-            *_pages("docs/contributing"),
-            *((ROOT / page).read_text() for page in PAGES),
-        ],
+        "contributing": [*_pages("docs/contributing"), *((ROOT / page).read_text() for page in PAGES)],
         "docstrings": [text for tree in trees.values() for text in _docstrings(tree)],
         "command line help": [
             text for path, tree in trees.items() if path.is_relative_to(cli) for text in _keywords(tree, "help")

@@ -3,15 +3,8 @@
 Every round runs each command once, so a busy moment affects all of them; compare the ratios, not the figures. The
 server answers at once. `python -m bench.hook` runs for about a minute. `python -m bench.hook far` measures the ways of
 a hook to a server behind a proxy with a round trip of 0, 10, 30 and 80 ms, in plain HTTP; TLS adds one round trip more
-<<<<<<< HEAD
-to each new connection. `python -m bench.hook away` measures the decisions of a relay whose server has ended.
-
-`python -m bench.hook turn [CLIENT]` plays a turn of twenty calls of a real client (Claude Code unless another is named), without Baton
-and with a server 30 ms away. The model is scripted and answers at once. The time is from its first answer to its last, in plain HTTP.
-=======
 to each new connection. `python -m bench.hook away` measures the decisions of a relay whose server has ended, and
 `python -m bench.hook turn [CLIENT]` a turn of twenty calls of a real client, without Baton and with a server 30 ms away.
->>>>>>> whouse
 """
 
 import asyncio
@@ -28,7 +21,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,10 +32,6 @@ from baton.cli.hooks.relay import new_port
 from baton.local.server import UnixConnection
 from baton.relay.native import HEADER
 from bench.server import serving
-from tests.e2e import clients
-from tests.e2e.conftest import Server, Stage, ask_relay, made
-from tests.e2e.model_endpoint import Step
-from tests.e2e.test_outage import CLIENTS
 from tests.hooks.shim import HOOKS, PYTHON, Scripted
 
 if TYPE_CHECKING:
@@ -121,7 +109,9 @@ class _KeptAlive(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+        self.wfile.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nBaton-Protocol: 1\r\nContent-Length: 2\r\n\r\n{}"
+        )
 
     def do_GET(self) -> None:
         """Give the relay the rules, once a minute, as a server does."""
@@ -304,22 +294,6 @@ def _call(line: str) -> bytes:
     return json.dumps({"hook_event_name": "PreToolUse", "tool_use_id": line, **call}).encode()
 
 
-<<<<<<< HEAD
-TURN_CALLS, TURNS, TURN_TRIP_MS = 20, 6, 30
-"""Calls of a turn, turns each way, and the round trip."""
-TURN_WAYS = {
-    "without Baton": None,
-    "shim": ("--transport", "curl"),
-    "shim, relay": ("--transport", "curl", "--relay"),
-    "http hooks, relay": ("--transport", "http", "--relay"),
-}
-
-
-def turn() -> None:
-    """Print a line for each way: least and median in seconds, and the median of what a call costs more, in ms."""
-    clients.install()
-    client = sys.argv[2] if sys.argv[2:] else "claude-code"
-=======
 def turn(client: str = "claude-code") -> None:
     """Print a line for each way: least and median in seconds, and the median of what a call costs more, in ms.
 
@@ -330,7 +304,6 @@ def turn(client: str = "claude-code") -> None:
     from tests.e2e.conftest import Server, ask_relay, made  # noqa: PLC0415
 
     clients.install()
->>>>>>> whouse
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     times: dict[str, list[float]] = {}
@@ -338,13 +311,8 @@ def turn(client: str = "claude-code") -> None:
         server, stages = Server(Path(folder) / "server"), {}
         server.start()
         try:
-<<<<<<< HEAD
-            port = asyncio.run_coroutine_threadsafe(distant(server.port, TURN_TRIP_MS), loop).result()
-            for number, (name, flags) in enumerate(TURN_WAYS.items()):
-=======
             port = asyncio.run_coroutine_threadsafe(distant(server.port, TRIP_MS), loop).result()
             for number, (name, flags) in enumerate(WAYS.items()):
->>>>>>> whouse
                 if flags and "http" in flags and client != "claude-code":
                     continue
                 stages[name] = made(server, Path(folder) / str(number))
@@ -364,23 +332,6 @@ def turn(client: str = "claude-code") -> None:
     print(f"load {os.getloadavg()[0]:.1f}", "least, s", "median, s", "more per call, ms", sep=" | ")
     for name, runs in times.items():
         more = statistics.median(one - other for one, other in zip(runs, times["without Baton"], strict=True))
-<<<<<<< HEAD
-        print(name, f"{min(runs):.2f}", f"{statistics.median(runs):.2f}", f"{1000 * more / TURN_CALLS:.0f}", sep=" | ")
-
-
-def _turn(client: str, stage: Stage, number: int) -> float:
-    """Play the turn, and return its time, in seconds."""
-    moments: list[float] = []
-    play, shell = next(one[1:] for one in CLIENTS if one[0] == client)
-
-    def at(step: Step) -> Step:
-        moments.append(time.monotonic())
-        return step
-
-    calls = [shell(f"echo {number}-{one}") for one in range(TURN_CALLS)]
-    played = play(stage, {"main": [lambda: at(calls[0]), *calls[1:], lambda: at("bye")]})
-    assert len(played.results()) == TURN_CALLS, played.ran
-=======
         print(name, f"{min(runs):.2f}", f"{statistics.median(runs):.2f}", f"{1000 * more / CALLS:.0f}", sep=" | ")
 
 
@@ -398,14 +349,10 @@ def _turn(client: str, stage: "Stage", number: int) -> float:
     calls = [shell(f"echo {number}-{one}") for one in range(CALLS)]
     played = play(stage, {"main": [lambda: at(calls[0]), *calls[1:], lambda: at("bye")]})
     assert len(played.results()) == CALLS, played.ran
->>>>>>> whouse
     return moments[-1] - moments[0]
 
 
 if __name__ == "__main__":
-<<<<<<< HEAD
-    {"far": far, "away": away, "turn": turn}.get("".join(sys.argv[1:2]), main)()
-=======
     way, *rest = sys.argv[1:] or [""]
-    {"far": far, "away": away, "turn": partial(turn, *rest)}.get(way, main)()
->>>>>>> whouse
+    ways: dict[str, Callable[..., None]] = {"far": far, "away": away, "turn": turn}
+    ways.get(way, main)(*rest)

@@ -147,18 +147,22 @@ def test_hung_server_and_one_behind_a_proxy_that_lost_it(server: Server, relay: 
 
 
 class _Portal(BaseHTTPRequestHandler):
+    page = b""
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(b"<html>Sign in to this network")
+        self.wfile.write(self.page)
 
     def log_message(self, *args: object) -> None:
         pass
 
 
-def test_page_of_another_networks_portal_is_no_answer(server: Server, relay: Relay) -> None:
+@pytest.mark.parametrize("page", [b"<html>Sign in to this network", b"{}", b'{"message": "no Route matched"}'])
+def test_page_of_another_networks_portal_is_no_answer(server: Server, relay: Relay, page: bytes) -> None:
     ready(relay)
+    _Portal.page = page
     server.stop()
     with HTTPServer(("127.0.0.1", int(server.url.rpartition(":")[2])), _Portal) as portal:
         threading.Thread(target=portal.serve_forever, daemon=True).start()

@@ -84,13 +84,14 @@ class Bundles:
             if field(given, "etag").removeprefix("W/") != f'"{digest}"':
                 return True  # something between changes the answers
             self._take(owner, digest, content)
+        if status in {200, 304}:  # before they are kept: a full disk makes no rules old
+            self.confirmed, self.is_changed = time.time(), False
+        if status == 200:  # noqa: PLR2004
             replace_file(self.path(owner, "json"), content, mode=0o600)
             self._stamped = 0.0
-        if status in {200, 304}:
-            self.confirmed, self.is_changed = time.time(), False
-            if self.confirmed - self._stamped > _STAMPED_S:
-                self._stamped = self.confirmed
-                save({BUNDLE: f"{self._digest} {self.confirmed:.0f} {owner}"}, path=self._config)
+        if status in {200, 304} and self.confirmed - self._stamped > _STAMPED_S:
+            self._stamped = self.confirmed
+            save({BUNDLE: f"{self._digest} {self.confirmed:.0f} {owner}"}, path=self._config)
         return status < 500  # noqa: PLR2004 - a server's own failure
 
     def _take(self, owner: str, digest: str, content: bytes) -> None:

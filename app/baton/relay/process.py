@@ -22,7 +22,7 @@ from baton.local.hook.request import NoAnswerError
 from baton.relay.native import NativePort
 from baton.relay.request import CALL_ID, HookRequest, hook_of
 from baton.relay.upstream import Upstream
-from baton.relay.wire import Fields, Incoming, Listener, Stream, WireAnswer
+from baton.relay.wire import Fields, Incoming, Listener, Stream, WireAnswer, field
 from baton.shared.person_socket import is_ours, listen, local_folder
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ class Relay:
             if (decided := self._outage.decide(hook)) is not None:
                 return decided
         found = self._asked(hook, path, seconds)
-        # Anything else than an object comes from a proxy without its server, or from another network's portal.
-        if isinstance(found, WireAnswer) and found.status < 500 and found.body[:1] == b"{":  # noqa: PLR2004
+        if isinstance(found, WireAnswer) and _is_of_server(found):
             return self._answered(hook, found)
         if not hook.about:
             self.outage.lost()
@@ -140,6 +139,13 @@ class Relay:
         self._early.append((hook, found.body))
         self._begun.set()
         return found
+
+
+def _is_of_server(found: WireAnswer) -> bool:
+    """Return whether Baton has answered: a proxy without its server, or another network's portal, marks nothing so."""
+    is_marked = any(name.lower().startswith("baton-") for name, _ in found.fields)
+    is_marked |= field(found.fields, "content-type").startswith("application/problem+json")
+    return is_marked and found.status < 500 and found.body[:1] + found.body[-1:] == b"{}"  # noqa: PLR2004
 
 
 class SocketDesk:
