@@ -21,7 +21,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -353,4 +352,5 @@ def _turn(client: str, stage: "Stage", number: int) -> float:
 
 if __name__ == "__main__":
     way, *rest = sys.argv[1:] or [""]
-    {"far": far, "away": away, "turn": partial(turn, *rest)}.get(way, main)()
+    ways: dict[str, Callable[..., None]] = {"far": far, "away": away, "turn": turn}
+    ways.get(way, main)(*rest)
