@@ -25,7 +25,7 @@ from baton.people.browser_sessions import api as browser_sessions_api
 from baton.people.oidc import api as account_sign_in
 from baton.policies import agent_tables, drafts_api, layers_api, unlocks_api
 from baton.policies import api as policies
-from baton.records.analytics import latency
+from baton.records import latency
 from baton.records.replay import api as replay
 from baton.records.review import audit, decisions_api
 from baton.records.review import decision_counts as decision_counts_api

@@ -25,9 +25,9 @@ from baton.operate import migrate, retention
 from baton.operate import retention as retention_store
 from baton.people.users import RowScope
 from baton.policies.in_force import Combinations, Policies
-from baton.records.analytics import latency
-from baton.records.analytics.latency import LatencyBucket, LatencyFilter
+from baton.records import latency
 from baton.records.columns.writer import ColumnWriter
+from baton.records.latency import LatencyBucket, LatencyFilter
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store

@@ -38,7 +38,7 @@ SEEDED = {
     "tools": [("baton.runner.runner", "baton.cli.status"), ("baton.local.config", "baton.mcp.server")],
     "records": [
         ("baton.records.pipeline.store", "baton.records.review.audit"),
-        ("baton.records.analytics.latency", "baton.records.review.audit"),
+        ("baton.records.latency", "baton.records.review.audit"),
     ],
     "the drain starts without SQLAlchemy and Pydantic": [("baton.events.emission", "baton.kernel.base.sql")],
     "delegate": [("baton.delegate.core.stores.jobs", "baton.delegate.jobs.service")],

@@ -30,7 +30,7 @@ from baton.machines.client_processes import SHIM, ClientProcesses
 from baton.machines.known_clients import known_client, read_event
 from baton.machines.session_projects import ClientActivity
 from baton.people.callers import CallerReader
-from baton.records.analytics.hook_failures import HookFailures
+from baton.records.hook_failures import HookFailures
 from baton.records.pipeline.recorder import Counters
 from baton.shared.caller import PROTOCOL, Caller, header
 from baton.shared.decided import answer_of_unread

@@ -32,10 +32,10 @@ from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import require
 from baton.policies.store import UNLOCKS
-from baton.records.analytics.hook_failures import purge as purge_hook_failures
 from baton.records.columns.hours import DAY_HOURS, marks_of_stale
 from baton.records.columns.tables import COLUMNS
 from baton.records.columns.writer import forget_days
+from baton.records.hook_failures import purge as purge_hook_failures
 from baton.records.review.wrong_blocks import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, TOTALS
 from baton.route.feedback.store import ROUTE_FEEDBACK

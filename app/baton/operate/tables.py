@@ -19,8 +19,8 @@ from baton.people.browser_sessions.store import BROWSER_SESSIONS
 from baton.people.tokens_store import TOKENS
 from baton.people.users_store import TABLES as DIRECTORY
 from baton.policies.store import LAYERS, REVISIONS, UNLOCKS
-from baton.records.analytics.hook_failures import FAILURES
 from baton.records.columns.tables import COLUMNS, DAY_COLUMNS, SUMMED, SUMMED_DAYS
+from baton.records.hook_failures import FAILURES
 from baton.records.review.wrong_blocks import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, TOTALS
 from baton.route.feedback.store import ROUTE_FEEDBACK

@@ -9,9 +9,9 @@ from baton.events.writer import LogWriter
 from baton.kernel.kernel import Kernel, PeriodicTask
 from baton.people.users import Users
 from baton.policies.in_force import Policies
-from baton.records.analytics.hook_failures import HookFailures
-from baton.records.analytics.latency import Latencies
 from baton.records.columns.writer import ColumnWriter
+from baton.records.hook_failures import HookFailures
+from baton.records.latency import Latencies
 from baton.records.pipeline.recorder import Counters, Recorder
 from baton.records.replay.rule_hits import RuleHits
 from baton.records.replay.service import Replay

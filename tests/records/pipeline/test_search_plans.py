@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from baton.operate import costs as costs_store
 from baton.people.users import RowScope
-from baton.records.analytics import latency
+from baton.records import latency
 from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters

@@ -17,12 +17,12 @@ from baton.kernel.http.paging import JSON_OR_CSV, AsTable, Text, csv_response
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.people.users import RowScope, row_scope
-from baton.records.analytics import hook_failures
-from baton.records.analytics.hook_failures import HookFailureCount
+from baton.records import hook_failures
 from baton.records.columns.hours import start_of_hour
 from baton.records.columns.piece import Piece, grouped, in_scope, is_equal, met
 from baton.records.columns.reading import Period, read
 from baton.records.columns.tables import width_us
+from baton.records.hook_failures import HookFailureCount
 from baton.rules.call.call import Principal
 from baton.shared.storable import storable
 

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from baton.kernel.base.errors import Forbidden, Invalid
-from baton.records.analytics.hook_failures import HookFailures
-from baton.records.analytics.latency import Latencies, percentile
 from baton.records.columns.tables import width_us
 from baton.records.columns.writer import ColumnWriter
+from baton.records.hook_failures import HookFailures
+from baton.records.latency import Latencies, percentile
 from baton.records.pipeline import store
 from baton.rules.call.call import Principal
 from tests.support.cases import every
