@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -107,7 +108,8 @@ class History:
             interval_ms=rate.interval,
             tolerance_ms=rate.tolerance,
         )
-        self._take_back = Path(__file__).with_name("take_back.lua").read_bytes()
+        # Sent whole, so without its comments.
+        self._take_back = re.sub(rb"(?m)^--.*\n", b"", Path(__file__).with_name("take_back.lua").read_bytes())
 
     async def begin(
         self,
