@@ -80,6 +80,16 @@ def test_the_port_lasts_until_its_client_is_installed_otherwise(person):
     assert stored("BATON_RELAY_PORT") == ""
 
 
+def test_a_relay_of_another_server_is_stopped_for_it_holds_the_port(person, monkeypatch):
+    asked = []
+    monkeypatch.setattr("baton.cli.hooks.command.stop_running", lambda: asked.append(stored("BATON_RELAY")))
+    for url in ("https://one.corp", "https://one.corp", "https://two.corp"):
+        monkeypatch.setenv("BATON_URL", url)
+        person.does("install", "--transport", "http")
+    assert [bool(one) for one in asked] == [False, True]
+    assert asked[1].startswith(str(relay_socket("https://one.corp")))
+
+
 @pytest.mark.parametrize("proxy", ["HTTP_PROXY", "https_proxy"])
 def test_the_shim_asks_where_http_hooks_would_reach_a_proxy(person, monkeypatch, proxy):
     monkeypatch.setenv(proxy, "http://proxy.corp:3128")

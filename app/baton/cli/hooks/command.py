@@ -225,8 +225,8 @@ def install_hooks(
     values |= {"BATON_TOKEN": token.text} if token.text else {}
     if work_items:
         values["BATON_WORK_ITEMS_COMMAND"] = work_items
-    if port != stored(RELAY_PORT):
-        stop_running()  # the next session starts it with the port
+    if (port, values[RELAY]) != (stored(RELAY_PORT), stored(RELAY)):
+        stop_running()  # it holds the port; the next session starts the new one
     if stored(BUNDLE) and not values[RELAY]:
         forget_rules()
     try:
