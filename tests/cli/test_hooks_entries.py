@@ -148,7 +148,7 @@ def test_http_is_refused_where_it_would_let_every_call_pass(person, monkeypatch,
 
 
 @pytest.mark.parametrize("transport", ["curl", "http"])
-def test_nothing_waits_for_what_follows_a_tool_call_where_the_client_can_do_so(person, transport):
+def test_claude_code_runs_the_hooks_after_a_call_in_the_background(person, transport):
     person.does("install", "--transport", transport)
     hooks = person.hooks()
     background = {event for event in hooks if entry(hooks, event).get("async")}

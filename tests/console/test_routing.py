@@ -86,7 +86,7 @@ def test_a_pattern_is_approved_with_a_reason_and_merged_into_another(world, sign
     assert_accessible(signed_in)
 
 
-def test_what_there_is_nothing_of_says_what_to_do_and_fits_a_phone(world, signed_in):
+def test_empty_routing_tabs_show_a_hint_and_fit_a_phone(world, signed_in):
     signed_in.set_viewport_size(PHONE)
     for tab, text in (
         ("breakers", "Routing uses no model and no node here"),

@@ -99,7 +99,7 @@ def test_a_person_s_command_with_a_stopped_line_is_not_expanded(http, session, c
 @pytest.mark.parametrize(
     "call", [{"tool_name": "Bash", "tool_input": {"command": "ls"}}, {"tool_name": "Skill", "tool_input": {}}]
 )
-def test_nothing_is_wanted_of_other_calls(http, session, call):
+def test_no_prompt_is_requested_for_other_calls(http, session, call):
     assert "baton-wants" not in post(http, session, "PreToolUse", tool_use_id="t", **call).headers
 
 

@@ -41,7 +41,7 @@ def test_an_answer_is_found_again_by_its_call():
     ],
     ids=["long command", "command in words", "long input", "list in the input", "object in the input"],
 )
-def test_what_may_be_large_is_decided_again(given, updated):
+def test_a_large_answer_is_not_kept_for_retries(given, updated):
     answers = RecentAnswers()
     answers.keep(key(b"1"), call(**given), decision(updated_input=updated))
     assert answers.find(key(b"1")) is None

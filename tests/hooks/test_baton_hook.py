@@ -99,7 +99,7 @@ def test_control_characters_cannot_start_a_header_or_an_option(shell, env, folde
     ],
     ids=["500", "422", "redirect", "html", "empty", "half-json", "truncated", "garbage", "hang-up"],
 )
-def test_what_is_no_answer_lets_the_call_go_on_or_refuses_it_aloud(shell, env, folder, server, reply, why):
+def test_an_invalid_answer_allows_the_call_or_refuses_it_with_the_reason(shell, env, folder, server, reply, why):
     server.reply = reply
     assert_let_go(run_shim(shell, env, folder), why)
     text = refusal(run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder), shell)
@@ -172,7 +172,7 @@ def test_a_home_that_cannot_be_written_keeps_nothing_and_tells_at_the_start_only
 
 
 @pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure", "PermissionDenied"])
-def test_what_has_happened_is_told_without_a_wait(shell, env, folder, server, event):
+def test_an_event_after_the_call_is_sent_without_waiting(shell, env, folder, server, event):
     server.reply = server.hangs()
     ran = run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder, "codex", event, body=b"x" * 100_000)
     assert ran == (0, b"", b"")  # it would be refused after 1.5 s if it were waited for

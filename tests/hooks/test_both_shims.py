@@ -59,7 +59,7 @@ def test_a_refusal_has_the_same_reason(client, event, env, folder, server):
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize("client", ["claude-code", "codex", "cursor", "gemini", "copilot-cli"])
 @pytest.mark.parametrize("answer", one_in(3, REWRITES, "runs both shims"))
-def test_what_is_not_believed_is_the_same(client, answer, env, folder, server):
+def test_both_shims_drop_the_same_rewrites(client, answer, env, folder, server):
     server.reply = answers(answer)
     by_shell, by_python = (run_shim(shell, env, folder, client, "PreToolUse") for shell in (["sh"], PYTHON))
     assert json.loads(by_python.out) == json.loads(by_shell.out)

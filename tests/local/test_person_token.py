@@ -71,7 +71,7 @@ def test_without_a_login_no_keyring_is_asked(surroundings, keyring):
 @pytest.mark.parametrize(
     ("priority", "module"), [(0, "keyring.backends.fail"), (-1, "keyring.backends.null"), (0.5, "keyrings.alt.file")]
 )
-def test_what_keeps_no_secret_is_no_keyring(keyring, priority, module):
+def test_a_keyring_without_secret_storage_is_rejected(keyring, priority, module):
     keyring.backend.priority = priority
     keyring.backend.__module__ = module
     with pytest.raises(NoKeyringError, match="no keyring for secrets"):

@@ -84,7 +84,7 @@ def test_a_token_is_held_for_the_terminal_where_it_was_unlocked(tmp_path):
     }
 
 
-def test_it_ends_with_its_time(tmp_path):
+def test_an_unlocked_token_ends_at_its_expiry(tmp_path):
     with unlocked.listen(private(tmp_path) / "s", 16) as listener:
         assert unlocked._serve(listener, "t", os.getpid(), time.monotonic() - 1) is None
 
@@ -95,7 +95,7 @@ def test_a_session_that_cannot_be_seen_holds_none(monkeypatch):
         unlocked.hold("https://unseen.example.com", "t")
 
 
-def test_it_ends_with_its_terminal(tmp_path, monkeypatch):
+def test_an_unlocked_token_ends_with_its_terminal(tmp_path, monkeypatch):
     known = iter([identify(os.getpid()), None])
     monkeypatch.setattr("baton.shared.agent_process.identify", lambda _: next(known))
     path = private(tmp_path) / "s"

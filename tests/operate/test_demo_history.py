@@ -45,7 +45,7 @@ async def stored(database):
             return found
 
 
-async def test_what_was_decided_is_stored_again_over_a_week_under_names_that_say_so(database):
+async def test_the_demo_stores_copies_of_its_sessions_over_a_week(database):
     first, second, route = calls()
     await decisions.add(database, [first, second, route])
     said = Feedback(

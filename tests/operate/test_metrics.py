@@ -117,7 +117,7 @@ async def test_everything_that_was_counted_is_shown(line):
     assert line in await lines(metrics), "looking twice counts nothing twice"
 
 
-async def test_who_was_refused_is_for_people_and_not_for_scrapers():
+async def test_refused_callers_are_in_the_totals_and_not_in_the_metrics():
     counters = Counters()
     for who in ("token 0123456789ab", "address 10.0.0.1", "address 10.0.0.1"):
         counters.token_refused(who)

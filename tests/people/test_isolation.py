@@ -318,7 +318,7 @@ def test_without_a_token_nobody_is_served(world, operation):
 
 @every("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == FOREIGN))
 @every("role", ["developer", "runner", "lead"])
-def test_what_is_another_s_is_not_there(world, operation, role):
+def test_another_person_s_object_is_not_found(world, operation, role):
     answer = world(operation, role)
     assert answer.status_code in ({403, 404} if role == "runner" else {404}), answer.text
     assert "git status" not in answer.text
@@ -327,7 +327,7 @@ def test_what_is_another_s_is_not_there(world, operation, role):
 
 @every("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == EMPTY))
 @every("role", ["developer", "runner", "lead"])
-def test_what_is_another_s_is_shown_as_nothing(world, operation, role):
+def test_another_person_s_data_is_an_empty_answer(world, operation, role):
     answer = world(operation, role)
     assert not any(answer.json().get(name) for name in ("items", "rules", "text", "before", "after")), answer.text
     assert answer.json() != world(operation, "admin").json()

@@ -125,9 +125,7 @@ async def test_an_agent_that_says_much_meanwhile_waits_and_memory_stays_bounded(
 
 
 @pytest.mark.slow("a disk that stays full")
-async def test_what_an_ended_agent_left_is_sent_without_the_disk_so_that_its_slot_is_free(
-    server, running, disk, tmp_path
-):
+async def test_an_ended_agent_s_output_is_sent_although_the_disk_is_full(server, running, disk, tmp_path):
     go_on = tmp_path / "go-on"
     job, other = server.give(f"say begun\nawait {go_on}\ncount 200"), server.give("say begun\nsleep 60")
     async with running():

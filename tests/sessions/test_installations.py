@@ -61,7 +61,7 @@ async def test_what_differs_from_what_was_installed_is_named_and_counted(install
     [caller(LIBRARY, LIBRARY), caller(OFF, ""), caller(SAME, "")],
     ids=["shim and manifest rewritten", "both removed", "manifest removed"],
 )
-async def test_whoever_rewrites_the_manifest_too_is_told_by_what_the_server_remembers(installations, counters, after):
+async def test_a_rewritten_manifest_is_noticed_by_the_server(installations, counters, after):
     assert await installations.changed(caller(SAME), start()) == ""
     assert "changed since the last session" in await installations.changed(after, start())
     assert await installations.changed(after, start()) == ""

@@ -47,7 +47,7 @@ def test_a_mode_set_on_one_server_holds_on_the_other(two):
 
 
 @pytest.mark.slow("waits for new subscriptions")
-def test_it_also_does_when_the_subscriptions_are_cut_which_come_back(two, own_valkey):
+def test_a_change_reaches_every_server_after_subscriptions_are_cut(two, own_valkey):
     subscribed = ("PUBSUB", "NUMSUB", "baton:changed:default")
     with Redis.from_url(own_valkey.url) as redis:
         until(lambda: redis.execute_command(*subscribed)[1] == 2)
@@ -57,7 +57,7 @@ def test_it_also_does_when_the_subscriptions_are_cut_which_come_back(two, own_va
 
 
 @pytest.mark.slow("waits for a hung Redis")
-def test_it_also_does_while_redis_hangs(two, own_valkey):
+def test_a_change_reaches_every_server_while_redis_hangs(two, own_valkey):
     process = psutil.Process(own_valkey.pid)
     process.suspend()
     try:

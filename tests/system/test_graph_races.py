@@ -81,7 +81,7 @@ def test_of_fifty_starts_of_one_wave_one_a_task_is_accepted_and_made_one_job(two
 
 
 @pytest.mark.slow("waits for a window to close")
-def test_what_is_left_is_started_once_though_both_servers_look(two):
+def test_remaining_tasks_start_once_on_two_servers(two):
     names = [f"t{number}" for number in range(10)]
     graph = two.graph(names, execute="run", window_ms=1)
     assert two.at_once(graph, ["t0"]) == [("t0", 200, None)]

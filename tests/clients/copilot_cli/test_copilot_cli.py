@@ -93,5 +93,5 @@ SENT = [
 
 
 @every(("event", "answer", "sent"), [row[1:] for row in SENT], ids=[row[0] for row in SENT])
-def test_it_is_sent(event, answer, sent):
+def test_an_answer_is_rendered_for_copilot(event, answer, sent):
     assert copilot_cli.render(event, answer) == sent

@@ -47,7 +47,7 @@ SENT = [
 
 
 @every(("event", "answer", "sent"), SENT)
-def test_it_is_sent(event, answer, sent):
+def test_an_answer_is_rendered_for_cursor(event, answer, sent):
     assert cursor.render(event, answer) == sent
 
 

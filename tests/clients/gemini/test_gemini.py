@@ -74,5 +74,5 @@ SENT = [
 
 
 @every(("event", "answer", "sent"), SENT)
-def test_it_is_sent(event, answer, sent):
+def test_an_answer_is_rendered_for_gemini(event, answer, sent):
     assert gemini.render(event, answer) == sent

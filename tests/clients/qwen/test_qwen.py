@@ -55,5 +55,5 @@ SENT = [
 
 
 @every(("event", "answer", "sent"), SENT)
-def test_it_is_sent(event, answer, sent):
+def test_an_answer_is_rendered_for_qwen(event, answer, sent):
     assert qwen.render(event, answer) == sent

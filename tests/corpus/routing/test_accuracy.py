@@ -36,7 +36,7 @@ def test_a_text_names_the_right_agent_and_one_alone_almost_always(measured):
     assert measured.right >= 0.92
 
 
-def test_what_is_for_nobody_gets_no_text(measured):
+def test_a_prompt_for_no_agent_gets_no_advice(measured):
     assert measured.auroc["far"] >= 0.96
     assert measured.false_texts["far"] <= 0.01
     assert measured.false_texts["foreign"] <= 0.05

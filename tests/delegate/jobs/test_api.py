@@ -114,7 +114,7 @@ def test_a_number_that_is_none_is_refused(http, session, number):
 
 
 @every("path", ["/jobs/job_0/events", "/sessions/none/events", "/jobs/job_0", "/sessions/none/agent-mode?user=none"])
-def test_what_is_not_there_is_not_streamed(http, path):
+def test_an_unknown_job_or_session_is_404(http, path):
     assert http.get(path).status_code == 404
 
 

@@ -121,7 +121,7 @@ async def test_what_a_runner_does_not_take_in_time_is_never_done(world):
     assert (await runner.poll()).commands == [], "a laptop that wakes tomorrow does not write into files"
 
 
-async def test_what_a_runner_took_and_never_spoke_of_ends_too(world):
+async def test_an_action_that_its_runner_took_and_never_reported_expires(world):
     runner, job = await ended(world)
     asked = await world.results.ask(ADA, job.id, "apply", {}, 0)
     await runner.poll(acked=(asked.id,))

@@ -41,7 +41,7 @@ async def test_a_server_that_asks_nobody_for_tokens_makes_them_too(database, red
     assert world.agent_tokens.check(lease.agent_token).job == job.id
 
 
-async def test_it_speaks_for_the_owner_of_the_machine(asking):
+async def test_an_agent_s_token_acts_for_the_owner_of_the_machine(asking):
     _, lease = await leased(asking, who=BEA)
     assert asking.agent_tokens.check(lease.agent_token).user == "bea"
 

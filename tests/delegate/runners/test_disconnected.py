@@ -122,7 +122,7 @@ async def test_a_question_of_an_agent_out_of_touch_is_denied_when_its_job_is_que
     assert await world.state(job) == "running"
 
 
-async def test_what_was_cancelled_out_of_touch_is_taken_back_by_nobody(world):
+async def test_a_job_cancelled_while_disconnected_stays_cancelled(world):
     runner, lease, job = await running(world, isolation="worktree", max_attempts=2)
     await report(world, lease, [1])
     await silence(world, job)

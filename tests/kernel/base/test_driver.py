@@ -127,7 +127,7 @@ async def test_nobody_listens(unused_tcp_port):
     await writer.close()
 
 
-def test_what_sqlalchemy_calls_otherwise_is_translated():
+def test_sqlalchemy_s_names_of_arguments_are_translated_for_the_driver():
     url = make_url("postgresql+asyncpg://u:p@h:5433/d?prepared_statement_cache_size=0&ssl=require")
     target = driver_target(url)
     assert target.arguments == {

@@ -16,7 +16,7 @@ def test_a_folder_belongs_to_one_server_at_a_time(tmp_path):
     again.release()
 
 
-def test_who_was_killed_with_the_folder_is_named_once(tmp_path):
+def test_the_lock_names_a_killed_holder_once(tmp_path):
     (tmp_path / "lock").write_text("4711")
     for before in ("4711", ""):
         lock = HomeLock(tmp_path)

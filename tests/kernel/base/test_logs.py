@@ -45,7 +45,7 @@ def test_no_secret_is_written(written, text, secret):
     assert secret not in written(text.format(secret))
 
 
-def test_what_somebody_else_wrote_neither_forges_a_line_nor_moves_a_cursor(written):
+def test_logged_text_forges_no_line_and_moves_no_cursor(written):
     out = written("cannot read `%s`", "x\n2026-01-01T00:00:00Z ERROR baton: all is lost\x1b[2J\x9b2J\r\u202e\u200b")
     assert not any(line.startswith("2026-01-01") for line in out.splitlines())
     assert not set(out) & {"\x1b", "\x9b", "\r", "\u202e", "\u200b"}

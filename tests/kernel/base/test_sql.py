@@ -94,7 +94,7 @@ async def test_a_database_that_is_there_accepts_writes(database):
     assert not (await database.look())[1]
 
 
-async def test_what_a_statement_was_given_is_in_no_error(database):
+async def test_a_database_error_omits_the_statement_s_parameters(database):
     with pytest.raises((DBAPIError, DatabaseUnavailable)) as refused:
         async with database.transaction() as connection:
             await connection.execute(text("INSERT INTO nowhere VALUES (:said)"), {"said": "what a person typed"})

@@ -33,7 +33,7 @@ async def test_a_kind_that_is_added_while_another_is_read_is_read_as_well(redis,
     assert read == ["first", "second"]
 
 
-async def test_what_breaks_one_look_does_not_end_the_looking(redis, database, monkeypatch, caplog):
+async def test_polling_continues_after_an_error(redis, database, monkeypatch, caplog):
     changes, read, stop = Changes(redis, database, "default"), asyncio.Event(), asyncio.Event()
 
     async def reload():

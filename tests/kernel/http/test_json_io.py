@@ -18,7 +18,7 @@ from tests.support.cases import every
         (b'"plain"', "plain"),
     ],
 )
-def test_what_no_store_takes_becomes_the_sign_for_an_unknown_character(body, text):
+def test_characters_that_no_store_accepts_are_replaced(body, text):
     assert json.loads(whole_characters(body)) == text
 
 

@@ -117,7 +117,7 @@ async def test_what_is_sent_without_waiting_arrives_and_its_errors_are_counted(r
     assert redis.errors == errors + 1
 
 
-async def test_what_nobody_waits_for_goes_with_the_next_write_or_soon_by_itself(redis, monkeypatch):
+async def test_a_command_without_a_waiter_is_sent_with_the_next_write_or_soon(redis, monkeypatch):
     writes = []
     write = redis._wire._transport.write
     monkeypatch.setattr(

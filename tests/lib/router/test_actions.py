@@ -44,7 +44,7 @@ def test_the_first_thing_that_is_asked_for_says_whose_work_it_is(prompt, agent):
     ("prompt", "agent"),
     [("Create a middleware that logs requests", "coder"), ("why does the API return null to some users", "debugger")],
 )
-def test_it_counts_among_what_words_say(table, prompt, agent):
+def test_the_action_of_a_prompt_raises_the_right_agent_s_lead(table, prompt, agent):
     index, without = Index(TEAM, table), msgspec.structs.replace(DEFAULT, action=0.0)
 
     def lead(weights):

@@ -229,7 +229,7 @@ async def a_persons_deletion(database, stored):
 
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize("change", [late_record, late_outcome, retention, a_persons_deletion])
-async def test_what_changes_later_is_counted_at_once(database, change):
+async def test_a_later_change_of_an_hour_is_counted_at_once(database, change):
     stored = week()
     await decisions.add(database, stored)
     await summed(database)
@@ -283,7 +283,7 @@ async def test_a_page_of_groups_ends_with_the_newest_decision_of_the_first_page(
     assert sorted(seen) == ["u0", "u1", "u2"]
 
 
-async def test_who_stores_late_waits_for_who_writes_the_same_hour(database):
+async def test_a_late_record_waits_while_its_hour_is_written(database):
     if database.dialect == "sqlite":
         pytest.skip("SQLite has one writer at a time")
     await decisions.add(database, week())

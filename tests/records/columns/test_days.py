@@ -83,7 +83,7 @@ async def retention(database, stored):
 
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize("change", [late_record, late_outcome, retention, a_persons_deletion])
-async def test_what_changes_later_is_counted_at_once(database, change):
+async def test_a_later_change_of_a_day_is_counted_at_once(database, change):
     stored = days()
     await decisions.add(database, stored)
     await written(database)
@@ -180,7 +180,7 @@ async def test_days_before_the_first_decision_go(database):
     assert DAY - 1 not in left
 
 
-async def test_who_deletes_waits_for_who_writes_the_same_day(database):
+async def test_a_deletion_waits_while_its_day_is_written(database):
     if database.dialect == "sqlite":
         pytest.skip("SQLite has one writer at a time")
     await decisions.add(database, days())

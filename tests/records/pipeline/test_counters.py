@@ -58,7 +58,7 @@ def test_beyond_two_hundred_versions_of_clients_all_others_of_a_client_are_one()
     assert counters.outcomes["gemini", "others", "ran_anyway"] == 1
 
 
-def test_what_was_missing_is_counted_by_its_cause():
+def test_degradations_are_counted_by_cause():
     counters = Counters()
     counters.decided(decided(degraded=("history", "when:a/deny")))
     counters.routed("scorer", ["model"])

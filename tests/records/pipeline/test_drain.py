@@ -110,9 +110,7 @@ async def test_an_outcome_waits_for_its_decision_in_another_drain(make, database
 
 @pytest.mark.parametrize("began", [False, True])
 @pytest.mark.parametrize("old", [b"baton:log", b"baton:records"])
-async def test_what_an_earlier_version_left_under_keys_without_a_tag_is_stored_and_sent(
-    make, database, redis, monkeypatch, began, old
-):
+async def test_entries_under_an_earlier_version_s_keys_are_stored(make, database, redis, monkeypatch, began, old):
     with monkeypatch.context() as earlier:
         earlier.setattr("baton.events.log.LOG", old)
         log = Log(redis)

@@ -161,7 +161,7 @@ def test_a_span_belongs_to_the_trace_of_its_client_or_of_its_session(receiver):
     assert spans[1].span_id == spans[4].span_id, "sent twice, it is the same span"
 
 
-def test_nothing_is_sent_for_nothing(receiver):
+def test_an_unsampled_decision_is_not_sent(receiver):
     assert Otlp(TelemetryOrder(endpoint=receiver.url))([decision(traceparent=f"00-{TRACE}-{PARENT}-00")])
     assert receiver.headers == []
 

@@ -216,7 +216,7 @@ async def test_where_the_team_asks_for_it_prompts_are_kept_with_their_event_mask
     assert (await decisions.get(world.database, "default", decision)).prompt == spawned.prompt
 
 
-async def test_what_is_none_of_the_teams_prompts_makes_no_record(world, red):
+async def test_a_prompt_outside_the_team_is_not_recorded(world, red):
     await world.prompt(Principal(user="bob", team="blue"))
     await world.prompt(disabled=True)
     await world.prompt(text="")

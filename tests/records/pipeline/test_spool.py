@@ -40,7 +40,7 @@ def test_what_was_read_comes_again_until_it_is_removed(spool):
     assert spool.read(9) == [b"c", b"d"]
 
 
-def test_it_takes_no_more_than_it_may_and_nothing_in_part(spool):
+def test_a_full_spool_rejects_a_whole_batch(spool):
     spool.append([b"x" * 9_000])
     with pytest.raises(SpoolFull, match="0 of 0 MB"):
         spool.append([b"y", b"z" * 1_000])

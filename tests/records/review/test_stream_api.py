@@ -48,7 +48,7 @@ def outcomes(reader):
     return [one for _, kind, data in reader.events if kind == "outcomes" for one in data["items"]]
 
 
-def test_what_became_of_a_call_comes_to_those_who_may_see_it(read, server, session):
+def test_an_outcome_is_streamed_only_to_permitted_readers(read, server, session):
     mine = read(server, "dora", session_id=session["session_id"])
     all_of_them = read(server, session_id=session["session_id"], tool="Read")
     readers = [

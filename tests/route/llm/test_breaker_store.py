@@ -98,7 +98,7 @@ async def test_while_redis_is_away_the_process_counts_alone(away):
     assert (await away.read()).state == State()
 
 
-async def test_what_was_seen_goes_on_while_redis_is_away_and_redis_counts_again_after(redis):
+async def test_a_breaker_counts_locally_until_redis_is_back(redis):
     store = BreakerStore(redis, "acme", "model", LIMITS)
     await store.swap(await store.count(slow=True, failed=False), opened(0, 5.0, "slow", LIMITS))
     redis._wire.drop("pulled")

@@ -35,7 +35,7 @@ async def test_what_all_servers_count_together_closes_the_way_for_all(new):
     assert not any(server.breaker.allows for server in servers)
 
 
-async def test_it_opens_after_ten_and_says_so_once(new, caplog):
+async def test_a_breaker_opens_after_ten_slow_calls_and_logs_it_once(new, caplog):
     caplog.set_level(logging.INFO)
     servers = [new(), new()]
     await servers[0].calls(*[200] * 9)
@@ -176,7 +176,7 @@ async def test_a_start_is_no_reset(new):
     assert not later.breaker.allows
 
 
-async def test_who_may_and_what_there_is(new):
+async def test_a_breaker_is_set_by_an_admin_and_listed_by_a_developer(new):
     server = new()
     developer = msgspec.structs.replace(ADMIN, role="developer")
     with pytest.raises(Forbidden):

@@ -56,7 +56,7 @@ async def until_it_works(url, *, works):
             await asyncio.sleep(0.02)
 
 
-async def test_it_is_alive_and_its_answer_is_held_to_the_names(url, client):
+async def test_a_real_model_answers_with_a_candidate_or_none(url, client):
     endpoint = Endpoint(url=url)
     await client.alive(endpoint, PATIENT_S)
     asker = ChoiceClient(client, endpoint, PATIENT_S)

@@ -67,7 +67,7 @@ def test_automated_work_is_told(http):
 
 
 @every("prompt", ["/compact", "<task-notification>x</task-notification>", "", "\n"])
-def test_what_is_nobody_s_prompt_passes(http, prompt):
+def test_a_text_that_no_person_wrote_is_not_routed(http, prompt):
     found = route(http, prompt)
     assert (found["selected_agent"], found["candidates"], found["confidence"]) == ("", [], 0.0)
 
@@ -120,7 +120,7 @@ def test_half_a_character_is_read_too(http):
         ([], 400, "object"),
     ],
 )
-def test_what_cannot_be_is_told(http, body, status, told):
+def test_an_invalid_request_names_the_fault(http, body, status, told):
     answer = http.post("/route", content=body if isinstance(body, bytes) else json.dumps(body))
     assert answer.status_code == status
     assert told in answer.json()["detail"]

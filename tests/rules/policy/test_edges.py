@@ -69,7 +69,7 @@ def test_an_expression_that_is_given_nothing_costs_its_own_text():
     assert Cost("true").units(InputSize()) == 502  # 500 of asking, 2 of its one word
 
 
-def test_what_the_line_settles_is_not_asked_of_the_next_call(build, rule, facts):
+def test_a_rule_that_the_line_decides_is_not_evaluated_again(build, rule, facts):
     rules = {
         "team/rule": shell_rule(rule),
         "team/input": rule(

@@ -101,7 +101,7 @@ def test_no_mode_bound_rule_touches_the_never_block_list(build, rule, facts, too
     assert evaluate(build({"team/rule": always}), facts(tool)).effect == "deny"
 
 
-def test_who_tells_orchestrators_from_sub_agents(build, rule, facts):
+def test_the_key_who_separates_orchestrators_from_sub_agents(build, rule, facts):
     policies = build({"team/main": rule("team/main", who="orchestrator"), "team/sub": rule("team/sub", who="subagent")})
     assert evaluate(policies, facts()).rule == "team/main"
     assert evaluate(policies, facts(agent_id="a1")).rule == "team/sub"

@@ -45,11 +45,11 @@ def test_a_record_from_before_roles_were_kept_is_a_developers():
         ({"tool": "Read", "degraded": ("history",)}, "the session's history could not be read"),
     ],
 )
-def test_what_cannot_be_put_together_is_said(fields, why):
+def test_a_call_that_cannot_be_rebuilt_has_a_reason(fields, why):
     assert Replayer().facts(POLICIES, record(**fields)) == why
 
 
-def test_what_only_other_rules_made_of_a_call_keeps_it_not_back():
+def test_a_call_degraded_by_other_rules_is_replayed():
     assert isinstance(Replayer().facts(POLICIES, record(tool="Read", degraded=("policies", "when:a/b"))), Facts)
 
 

@@ -45,7 +45,7 @@ USUAL = {
 
 
 @every(("text", "pages"), USUAL.values(), ids=USUAL)
-def test_what_people_write_costs_a_fraction(facts, text, pages):
+def test_usual_expressions_cost_less_than_half_the_budget(facts, text, pages):
     errors, spent = asked(facts, {"text": "x" * 1_000 * pages, "items": ["word"] * min(pages, 60)}, text)
     assert errors == set()
     assert spent < BUDGET / 2

@@ -94,7 +94,7 @@ def test_a_link_that_may_lead_out_is_known(path, target, out):
     assert leads_out(path, target) is out
 
 
-async def test_what_leads_out_is_refused_and_only_a_branch_is_made(worked, repository):
+async def test_a_result_with_hooks_repositories_or_links_out_is_not_applied(worked, repository):
     def agent(folder):
         (folder / "out").symlink_to("/etc/passwd")
         write({".hooks/pre-commit": "touch /tmp/x\n"})(folder)

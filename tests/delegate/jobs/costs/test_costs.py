@@ -87,7 +87,7 @@ async def test_jobs_and_runners_are_counted(world):
     assert counted.runners_alive == 1
 
 
-async def test_what_is_older_than_it_is_kept_goes_with_all_that_it_told(world, database):
+async def test_retention_removes_an_ended_job_with_its_events(world, database):
     old, running, young = [await world.delegate(session_id=session) for session in ("old", "run", "young")]
     runner = Runner(world, slots=2)
     for lease in (await runner.poll()).jobs:
