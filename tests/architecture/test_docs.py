@@ -108,6 +108,15 @@ def test_the_check_sees_what_is_gone():
     assert missing(ROOT / "README.md", text) == {"app/baton/gone.py", "modes/gone.py", "gone.md"}
 
 
+def test_a_page_names_only_variables_that_the_code_reads():
+    search = ["git", "grep", "-ohwE", "BATON_[A-Z0-9_]+", "--", "app", "hooks", "bench", "compose.yaml", ":!*.md"]
+    read = set(subprocess.run(search, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    read |= {f"BATON_{name.upper()}" for name in Settings.model_fields} | {"BATON_BREAKERS__WINDOW"}  # a rejected form
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
+    wrong = {str(page): set(re.findall(r"\bBATON_\w*[A-Z0-9]\b", (ROOT / page).read_text())) - read for page in pages}
+    assert {page: names for page, names in wrong.items() if names} == {}
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
