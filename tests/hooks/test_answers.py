@@ -50,9 +50,7 @@ COPILOT_REFUSALS = [
 
 
 @pytest.mark.parametrize(("event", "reason", "rest"), COPILOT_REFUSALS)
-def test_copilot_gets_its_refusal_as_an_answer_since_it_shows_no_reason_for_an_exit_code(
-    shell, env, folder, server, event, reason, rest
-):
+def test_copilot_gets_its_refusal_as_an_answer(shell, env, folder, server, event, reason, rest):
     server.reply = answers(status="500 Internal Server Error")
     ran = run_shim(shell, env, folder, "copilot-cli", event, "block")
     told = json.loads(ran.out)

@@ -122,9 +122,7 @@ def _answers(path: Path) -> int:
         return 0
 
 
-def test_relay_that_stops_leaves_its_place_before_it_says_so_and_answers_what_it_has_begun(
-    socket_of_relay: Path,
-) -> None:
+def test_a_stopping_relay_frees_its_socket_and_answers_open_requests(socket_of_relay: Path) -> None:
     said: list[tuple[int, bytes]] = []
     _Server.holds.set()
     try:

@@ -143,9 +143,7 @@ async def test_an_ended_agent_s_output_is_sent_although_the_disk_is_full(server,
 
 
 @pytest.mark.slow("a disk that stays full")
-async def test_a_job_that_comes_while_the_disk_is_full_starts_no_agent_and_may_be_cancelled(
-    server, running, disk, tmp_path
-):
+async def test_a_new_job_starts_no_agent_while_the_disk_is_full(server, running, disk, tmp_path):
     pid = tmp_path / "pid"
     async with running():
         await happens(lambda: server.polls)
@@ -179,9 +177,7 @@ async def test_the_time_in_which_a_job_waits_for_the_disk_does_not_count(server,
 
 
 @pytest.mark.slow("a disk that stays full")
-async def test_a_runner_whose_disk_is_full_does_not_wait_for_its_jobs_when_it_is_stopped(
-    server, running, disk, tmp_path
-):
+async def test_a_stopped_runner_with_a_full_disk_does_not_wait_for_jobs(server, running, disk, tmp_path):
     go_on = tmp_path / "go-on"
     job = server.give(f"say begun\nawait {go_on}\nignore\nbig 9000\nsleep 600")
     async with running(hurry=False, drain_s=600, cancel_grace_s=600):

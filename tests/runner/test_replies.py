@@ -29,9 +29,7 @@ async def worked(trees, tree, job, text):
     return change
 
 
-async def test_a_reply_goes_on_in_the_worktree_and_its_result_is_all_that_the_thread_changed(
-    trees, records, repository
-):
+async def test_a_reply_s_result_is_all_that_its_thread_changed(trees, records, repository):
     first = await trees.make(repository, "job_1.1")
     (first.folder / "kept").mkdir()
     (first.folder / "kept" / "ignored.txt").write_text("x")

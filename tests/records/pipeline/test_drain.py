@@ -194,9 +194,7 @@ async def test_an_outcome_without_a_decision_is_given_up_in_the_end(make, redis,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("drains", [["old", "new"], ["old", "old", "new"], ["new", "old"], ["old"]], ids="-".join)
-async def test_old_drains_leave_newer_entries_and_every_outcome_finds_its_decision(
-    make, database, redis, monkeypatch, drains
-):
+async def test_old_drains_leave_newer_entries_to_newer_drains(make, database, redis, monkeypatch, drains):
     monkeypatch.setattr("baton.records.pipeline.drain.TRIM_S", 0.2)
     log, wanted, olds = Log(redis), {}, set()
     every = [drain_of(make, version) for version in drains]

@@ -95,9 +95,7 @@ async def test_too_much_to_copy_is_refused(copied, repository, monkeypatch, limi
         await copied("*.local")
 
 
-async def test_a_setup_runs_in_the_worktree_before_the_agent_and_what_it_makes_is_in_no_result(
-    server, running, repository, tmp_path
-):
+async def test_a_setup_runs_before_the_agent_and_is_in_no_result(server, running, repository, tmp_path):
     (repository / ".env").write_text("KEY=1\n")
     setup = "echo preparing; cat .env; mkdir made; echo x > made/x; env | grep -c BATON_TOKEN; true"
     shop = {"folder": str(repository), "copy": [".env"], "setup": setup}
