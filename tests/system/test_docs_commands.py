@@ -36,14 +36,18 @@ NOT_RUN = {
     "baton jobs": "needs the result of an agent; tests/runner/worktrees and tests/cli/test_jobs.py make one",
     "baton approvals --follow": "waits for an agent; tests/cli/test_following.py",
     "export BATON_URL=": "a person types the token at a terminal; tests/cli/test_account.py",
-    "baton policy new team/no-deploy": "not tried yet as a whole; tests/cli/test_policy.py runs each command",
     "baton db": "for a stopped server, on its machine; tests/cli/test_db.py",
 }
 """Beginnings of commands that a page shows and that do not run here, with the reason."""
 KINDS = {"sh", "console", "yaml", "json", "python", "mermaid", "text", "diff", "sql"}
 VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d{4}-\d\d-\d\d[T ][\d:.]+Z?|\d+(?:\.\d+)? m?s\b")
 """Ids, timestamps and spans, which differ from run to run."""
-PLACEHOLDERS = {"ID": "$(baton policy unlocks --json | jq -r '.[0].id')"}
+PLACEHOLDERS = {
+    "ID": "$(baton policy unlocks --json | jq -r '.[0].id')",
+    "DECISION": "$(curl -s $BATON_URL/pre-tool-use -d @payload.json | jq -r .decision_id; sleep 2)",
+}
+READING = re.compile(r"baton (audit export|decisions|explain (?!DECISION)|status)")
+"""Commands in the README's text that change nothing, and so run after its blocks."""
 AGENTS = {
     "checkout-engineer": ("Works on carts, discounts, gift cards and refunds.", "model: inherit"),
     "code-reviewer": ("Reviews a change for faults before it is merged.", "model: haiku"),
@@ -219,6 +223,8 @@ def test_the_commands_of_a_page_do_what_it_shows(page, project, tmp_path):
         installed = play([Command("baton hooks install", None)], server, project, token)
         assert "Installed the hooks of Claude Code" in installed[0]
         found = commands(page, None)
+        if page == "README.md":
+            found += [Command(text, None) for text, pages in inline().items() if page in pages and READING.match(text)]
         check(found, play(found, server, project, token))
 
 
