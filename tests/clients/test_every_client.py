@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.clients.event import HookAnswer
-from baton.clients.registry import CLIENTS
+from baton.clients.registry import CLIENTS, SPECS
 from baton.local.hook import start_environment
 from baton.shared import agent_process
 from tests.support.cases import every
@@ -104,8 +104,10 @@ MARKS = {"claude-code": "CLAUDECODE", "copilot-cli": "COPILOT_CLI", "cursor": "C
 
 
 @every("client", CLIENTS)
-def test_the_guardrails_know_the_endpoint_of_every_client_and_its_mark_for_children(client):
+def test_the_guardrails_know_the_endpoint_the_program_and_the_variables_of_a_client(client):
     assert f"*/hooks/{client}" in shipped().config.lists["hook_api"]
+    assert (program := SPECS[client].program or client) in shipped().config.lists["clients"]
+    assert agent_process._CLIENTS.fullmatch(program)
     mark = MARKS.get(client, client.upper())
     assert any(one.startswith(mark) for one in start_environment._OF_AGENTS)
     assert any(agent_process._OF_AGENTS.fullmatch(one) for one in (mark, f"{mark}_CI", f"{mark}_CODE"))
