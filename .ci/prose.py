@@ -60,6 +60,7 @@ def groups() -> dict[str, list[str]]:
         "decision records": _pages("docs/decisions"),
         "contributing": [*_pages("docs/contributing"), *((ROOT / page).read_text() for page in PAGES)],
         "docstrings": [text for tree in trees.values() for text in _docstrings(tree)],
+        "errors": [text for tree in trees.values() for text in _errors(tree)],
         "command line help": [
             text for path, tree in trees.items() if path.is_relative_to(cli) for text in _keywords(tree, "help")
         ],
@@ -85,6 +86,14 @@ def _docstrings(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and (text := ast.get_docstring(node)):
             yield text
+
+
+def _errors(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for text in node.exc.args:
+                parts = text.values if isinstance(text, ast.JoinedStr) else [text]
+                yield "".join(str(one.value) if isinstance(one, ast.Constant) else "X" for one in parts)
 
 
 def _keywords(tree: ast.AST, name: str) -> Iterator[str]:
