@@ -152,6 +152,7 @@ class _Portal(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(200)
+        self.send_header("Content-Type", "application/problem+json")
         self.end_headers()
         self.wfile.write(self.page)
 

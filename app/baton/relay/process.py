@@ -22,7 +22,7 @@ from baton.local.hook.request import NoAnswerError
 from baton.relay.native import NativePort
 from baton.relay.request import CALL_ID, HookRequest, hook_of
 from baton.relay.upstream import Upstream
-from baton.relay.wire import Fields, Incoming, Listener, Stream, WireAnswer, field
+from baton.relay.wire import Fields, Incoming, Listener, Stream, WireAnswer
 from baton.shared.person_socket import is_ours, listen, local_folder
 
 if TYPE_CHECKING:
@@ -144,7 +144,6 @@ class Relay:
 def _is_of_server(found: WireAnswer) -> bool:
     """Return whether Baton has answered: a proxy without its server, or another network's portal, marks nothing so."""
     is_marked = any(name.lower().startswith("baton-") for name, _ in found.fields)
-    is_marked |= field(found.fields, "content-type").startswith("application/problem+json")
     return is_marked and found.status < 500 and found.body[:1] + found.body[-1:] == b"{}"  # noqa: PLR2004
 
 
