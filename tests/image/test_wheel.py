@@ -98,9 +98,9 @@ def test_a_server_runs_from_the_wheel_with_its_extra(wheel, constraints, tmp_pat
     prefix, home = tmp_path / "venv", tmp_path / "home"
     home.mkdir()
     env = environment(home, BATON_HOME=str(tmp_path / "data"), PORT="0")
-    run(sys.executable, "-m", "venv", prefix, env=env, cwd=home)
-    pip = [prefix / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run(*pip, "-c", constraints, f"{wheel}[server]", env=env, cwd=home)
+    uv = Path(sys.executable).with_name("uv")
+    run(uv, "venv", "--python", sys.executable, prefix, env=env, cwd=home)
+    run(uv, "pip", "install", "--python", prefix, "-c", constraints, f"{wheel}[server]", env=env, cwd=home)
     baton = prefix / "bin" / "baton"
     server = subprocess.Popen([baton, "serve"], env=env, cwd=home, stdout=subprocess.DEVNULL)
     try:
