@@ -21,7 +21,8 @@ MAX_TEXTS = 100
 _SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(?:\S*/)?([\w.]+)")
 _INTERPRETERS = {"python": "python", "node": "javascript", "perl": "perl", "ruby": "ruby", "php": "php"}
 _WINDOWS = {"ps1": "powershell", "bat": "cmd", "cmd": "cmd"}
-_ARGUMENTS = re.compile(r"\$?\b(sys\.argv|process\.argv|ARGV|argv)\[(\d)(:)?\]")
+_ARGUMENTS = re.compile(r"\$?\b(sys\.argv|process\.argv|ARGV|argv)\[(\d)(:)?\]|[@*]ARGV\b")
+_ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
 _MOST_ARGUMENTS = 32
 _WHEN = re.compile(r"^[ \t]*(?:@\w+|[\d*][^\s]*(?:[ \t]+[^\s]+){4})[ \t]+", re.MULTILINE)
 """The time at the start of a crontab line."""
@@ -133,6 +134,8 @@ class Interpreters:
         self.codes += 1
         words = self.texts.filled(text, place)
         self.listing.feed_words(index, [word for word in words if not has_literal_text([word])])
+        if runs.language == "awk":  # `-v name=text`, or an operand, is the value of a variable
+            words = [*(Word(f"{name}={json.dumps(value)}\n") for name, value in _assigned(use)), *words]
         code = read(runs, words, place.text, self.codes, [use.words[at] for at in use.operands])
         if (
             code.runs_input
@@ -148,6 +151,13 @@ class Interpreters:
         if code.runs_input and place.input is not None and runs.code:
             self.listing.sinks.append((index, place.input))
         return code
+
+
+def _assigned(use: classify.Invocation) -> list[tuple[str, str]]:
+    """Return the variables that the arguments of awk set."""
+    given = [value for option, value in use.values if option in {"-v", "--assign"}]
+    texts = [*given, *(use.words[at].text for at in use.operands)]
+    return [(found[1], found[2]) for text in texts if (found := _ASSIGNMENT.fullmatch(text)) is not None]
 
 
 def code_of(runs: RunTargets, source: StdinSource | None) -> list[Word]:
@@ -175,6 +185,8 @@ def read(runs: RunTargets, words: list[Word], text: ScriptText, count: int, give
 
 def _argument(found: re.Match[str], given: list[str], *, is_code: bool) -> str:
     """Return an argument of the program as a literal, or the list from it on."""
+    if found[1] is None:
+        return json.dumps(given, ensure_ascii=False)[1:-1]
     at = int(found[2]) - (0 if found[1] == "ARGV" else 2 if found[1] == "process.argv" and not is_code else 1)
     if found[3] and at >= 0:
         return json.dumps(given[at:], ensure_ascii=False)
