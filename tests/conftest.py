@@ -30,7 +30,7 @@ _PATIENT = settings(  # neither a slow machine nor luck fails the suite
     deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 settings.register_profile("baton", _PATIENT, max_examples=10)
-settings.register_profile("thorough", _PATIENT, max_examples=150)  # `make test-all` asks for it
+settings.register_profile("thorough", _PATIENT, max_examples=100)  # `make test-all` asks for it
 settings.load_profile("baton")
 pytest_plugins = [
     "tests.support.second_chance",

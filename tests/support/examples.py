@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-MANY = 100
+MANY = 50
 """The profile of `make test-all` has more examples than this, that of `make test` fewer."""
 
 
