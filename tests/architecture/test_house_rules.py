@@ -141,6 +141,22 @@ def test_no_two_public_classes_have_one_name():
     assert not found, listed(found, "a class's name says which one it is, wherever it is read")
 
 
+NAMING_A_CLIENT = {
+    "clients/gemini.py": "the client itself",
+    "clients/registry.py": "the list of clients",
+    "local/hook/clients.py": "the same facts for `baton hook`, which cannot import `clients` in time",
+    "shared/providers.py": "providers of delegated work",
+    "rules/agents/plan.py": "a tool's name, `invoke_gemini`",
+    "mcp/delegation.py": "the same tool",
+}
+
+
+def test_a_client_is_named_in_its_own_files_only():
+    text = {str(name.relative_to("app/baton")): name for name in TRACKED if name.is_relative_to("app/baton")}
+    naming = {short for short, name in text.items() if "gemini" in (ROOT / name).read_text(errors="replace").lower()}
+    assert naming == set(NAMING_A_CLIENT), "facts of a client belong to its `SPEC`, so that a new client is one module"
+
+
 def test_a_rooms_vague_names_of_functions_and_methods_mean_one_thing():
     named = defaultdict(list)
     for path in (path for path in SOURCES if len(path.relative_to(ROOT).parts) > 3):

@@ -11,11 +11,11 @@ import pytest
 from baton.runner import config, files, template
 from baton.runner.agents import updates
 from baton.runner.agents.process import ProcessTree
-from baton.runner.environment import OF_PROVIDER, environment
+from baton.runner.environment import environment
 from baton.runner.permissions import Permissions, named_paths, with_locations
 from baton.runner.wire import LeasedTask, LeaseRevoked, Link, PermissionReply, RequestRefused, ServerConnection
 from baton.runner.worktrees.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
-from baton.shared.providers import PROVIDERS
+from baton.shared.providers import ACP_AGENTS, PROVIDERS
 from tests.runner.conftest import git
 from tests.support.cases import every
 
@@ -194,8 +194,8 @@ def test_the_token_of_an_agent_is_the_attempts_and_never_the_runners():
     assert "BATON_TOKEN" not in environment(FULL, "codex", config.Provider(command=["x"]), ["*"])
 
 
-def test_every_provider_has_variables_of_its_own():
-    assert set(OF_PROVIDER) == set(PROVIDERS)
+def test_every_provider_has_a_title_and_its_own_variables():
+    assert all(ACP_AGENTS[name].variables and ACP_AGENTS[name].title for name in PROVIDERS)
 
 
 @pytest.mark.parametrize(("confirm", "by", "allowed"), [

@@ -18,6 +18,7 @@ SPEC = spec.Spec(
     name=name,
     title="Cursor",
     program="cursor-agent",
+    marks="CURSOR_(AGENT|CLI)",
     subagents="no: a sub-agent's calls count as a main agent's",
     model="no: left alone",
     events=(

@@ -17,6 +17,8 @@ _TOOLS = {
 SPEC = Spec(
     name=name,
     title="Gemini CLI",
+    package="@google/gemini-cli",
+    marks="GEMINI_CLI",
     version="0.61.0",
     subagents=(
         "by the time: from the call of `invoke_agent` to its result. Calls of the turn that starts it are the"

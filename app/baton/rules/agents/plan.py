@@ -85,7 +85,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "invoke_gemini_agentic": {"max_turns": 10},
     "invoke_openai": {"reasoning_effort": "high"},
 }
-_WRAPPER = {
+WRAPPERS = {
     "invoke_gemini": "one completion without tools",
     "invoke_gemini_agentic": "a loop of its own with full tool access",
     "invoke_openai": "a reasoning model",
@@ -192,7 +192,7 @@ def instruction(row: Row) -> str:
         return ""
     fixed = {"model": row.delegation_target} | _ARGUMENTS.get(row.delegation_call, {})
     arguments = ", ".join(f"{key}={msgspec.json.encode(value).decode()}" for key, value in fixed.items())
-    kind = _WRAPPER.get(row.delegation_call, "another tool")
+    kind = WRAPPERS.get(row.delegation_call, "another tool")
     return (
         f"You are a THIN WRAPPER: the work is done by {row.delegation_target}, not by you.\n"
         f"IMMEDIATELY call {row.delegation_call} ({kind}) with prompt=<the whole task as you were given it>, {arguments}.\n"
