@@ -22,7 +22,16 @@ def test_no_call_is_judged_twice_in_one_mode():
     for row in corpus.rows():
         known = row.known
         for mode in corpus.MODES.get(row.mode, (row.mode,)):
-            call = (row.line, repr(known.input), known.cwd, known.who, known.history, known.installed, mode)
+            call = (
+                row.line,
+                repr(known.input),
+                known.cwd,
+                known.who,
+                known.history,
+                known.installed,
+                known.packs,
+                mode,
+            )
             if call in seen:
                 twice.append(f"{row.where} [{mode}], also {seen[call]}")
             seen[call] = row.where
