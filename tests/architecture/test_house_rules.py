@@ -160,9 +160,8 @@ def test_a_client_is_named_in_its_own_files_only():
 def test_a_rooms_vague_names_of_functions_and_methods_mean_one_thing():
     named = defaultdict(list)
     for path in (path for path in SOURCES if len(path.relative_to(ROOT).parts) > 3):
-        kinds = ast.ClassDef if "bash" in path.parts else (ast.ClassDef, ast.Module)
         for node in ast.walk(parsed(path)):
-            for one in node.body if isinstance(node, kinds) else ():
+            for one in node.body if isinstance(node, (ast.ClassDef, ast.Module)) else ():
                 if getattr(one, "name", "") in {"find", "of", "take", "put", "note"}:
                     named[path.relative_to(ROOT).parts[2], one.name].append(f"{path.name}:{one.lineno}")
     found = {".".join(key): places for key, places in named.items() if len(places) > 1}

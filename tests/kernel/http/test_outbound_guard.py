@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from baton.kernel.http.guards.outbound_guard import OutboundRefused, checked_url, destination, is_public
+from baton.kernel.http.outbound_guard import OutboundRefused, checked_url, destination, is_public
 from tests.support.cases import every
 
 
