@@ -76,7 +76,7 @@ def test_the_purity_check_sees_a_seeded_violation(seeded):
     assert impurities(ast.parse(seeded))
 
 
-def test_each_module_says_what_it_is_for():
+def test_each_module_has_a_docstring():
     modules = [path for path in SOURCES if path.name != "__init__.py"]
     docs = {str(path.relative_to(ROOT)): ast.get_docstring(parsed(path)) for path in modules}
     found = {name: doc for name, doc in docs.items() if not doc}

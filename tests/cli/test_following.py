@@ -11,7 +11,7 @@ from baton.cli.jobs.job_card import Card
 from baton.local.server import ApiError, Refused
 
 
-def test_a_cancel_that_comes_too_late_lets_the_end_be_seen(capsys):
+def test_a_late_cancel_shows_the_job_s_end(capsys):
     class Ended:
         asked = 0
 
@@ -106,7 +106,7 @@ def test_a_refusal_ends_the_following_at_once(monkeypatch):
     assert away.now == 0
 
 
-def test_a_follower_of_a_queued_job_is_told_why_it_waits_once(monkeypatch, capsys):
+def test_a_queued_job_s_reason_is_shown_once(monkeypatch, capsys):
     queued = {
         "state": "queued",
         "waiting": {

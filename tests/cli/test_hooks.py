@@ -191,7 +191,7 @@ def test_each_client_and_scope_has_its_file(person, monkeypatch, client, scope, 
     assert not file.exists()
 
 
-def test_install_remembers_what_the_environment_says(person, monkeypatch):
+def test_install_stores_the_environment_s_settings(person, monkeypatch):
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:9/")
     monkeypatch.setenv("BATON_TOKEN", "tok")
     person.does("install")
@@ -214,7 +214,7 @@ def test_install_remembers_what_the_environment_says(person, monkeypatch):
         ((), '{"disableAllHooks": true}', "switches them all off"),
     ],
 )
-def test_what_a_person_has_to_know_is_said(person, options, settings, note):
+def test_install_prints_the_needed_notes(person, options, settings, note):
     person.has(settings)
     assert note in person.types("install", *options).output
 

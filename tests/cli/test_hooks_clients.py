@@ -36,7 +36,7 @@ FILES = [
 
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize(("client", "scope", "variable", "path"), FILES)
-def test_its_file_is_written_once_and_taken_away_and_what_is_the_persons_stays(
+def test_hooks_are_written_once_and_removed_without_the_person_s_settings(
     person, monkeypatch, client, scope, variable, path
 ):
     if variable:
@@ -128,7 +128,7 @@ def test_the_entries_of_copilot_and_cursor_have_their_own_forms(person):
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-closed",), 2)])
-def test_without_the_shim_a_call_goes_on_or_is_refused_as_installed(person, options, code):
+def test_without_the_shim_a_call_runs_or_is_refused_as_installed(person, options, code):
     made = person.does("install", "--client", "copilot-cli", *options)
     hooks = json.loads(Path(made["path"]).read_text())["hooks"]
     shutil.rmtree(person.home / ".local")

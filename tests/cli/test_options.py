@@ -23,7 +23,7 @@ def test_a_time_span_is_a_number_and_a_unit(text, span):
 
 
 @every("text", NO_SPANS)
-def test_anything_else_is_refused_with_what_is_allowed(text):
+def test_other_values_are_refused_with_the_allowed_ones(text):
     with pytest.raises(ValueError, match=r"is not a time span; give a number"):
         time_span(text)
 

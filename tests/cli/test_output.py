@@ -108,7 +108,7 @@ def test_unseen_characters_are_shown_escaped_in_texts_and_tables(terminal, capsy
 
 
 @pytest.mark.parametrize("show", [show_json, show_json_line])
-def test_unseen_characters_are_escaped_in_json_whose_value_stays(show, capsys):
+def test_invisible_characters_are_escaped_in_json(show, capsys):
     show({UNSEEN: [UNSEEN, "ü"]})
     text = capsys.readouterr().out
     assert json.loads(text) == {UNSEEN: [UNSEEN, "ü"]}

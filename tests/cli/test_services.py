@@ -99,7 +99,7 @@ def test_neither_an_agent_nor_a_script_agrees_or_starts_it(asked, monkeypatch, w
     assert asked == []
 
 
-def test_who_may_make_no_token_is_told_how_to_get_one(monkeypatch, tmp_path):
+def test_without_permission_for_tokens_the_way_to_one_is_shown(monkeypatch, tmp_path):
     monkeypatch.delenv("BATON_TOKEN", raising=False)
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:9")
     with pytest.raises(ApiError, match=r"baton token create --user .* --role runner"):

@@ -139,7 +139,7 @@ def test_nothing_that_an_agent_writes_can_run_or_break_the_page(world, shop, sig
     assert "<script>window.hacked = 1</script>" in card.inner_text()
 
 
-def test_jobs_that_run_together_stand_side_by_side_and_are_tabs_on_a_phone(world, shop, signed_in):
+def test_parallel_jobs_are_columns_or_tabs_on_a_phone(world, shop, signed_in):
     server, _ = world
     first = delegate(server, "say first-words\nsleep 300", description="First", session_id="both")
     second = delegate(

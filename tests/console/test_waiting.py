@@ -134,7 +134,7 @@ def test_a_key_meant_for_a_question_that_has_just_gone_answers_no_other_one(worl
     until(lambda: state(server, other)[0] == "approved")
 
 
-def test_who_was_slower_is_told_and_a_phone_shows_one_card_with_two_buttons(world, signed_in):
+def test_the_second_answer_is_reported_and_a_phone_shows_one_card(world, signed_in):
     server, _ = world
     signed_in.set_viewport_size(PHONE)
     job, asked = question(server, "Install a package", "npm install left-pad " + "and-more " * 40)

@@ -354,7 +354,7 @@ def test_a_killed_server_keeps_the_request_of_a_hook_that_waits(tmp_path, sessio
 
 
 @pytest.mark.parametrize("shim", ["sh", "python"])
-def test_the_shim_waits_and_prints_what_the_person_said(patient, session, shim_of, shim):
+def test_the_shim_waits_and_prints_the_person_s_answer(patient, session, shim_of, shim):
     ran = shim_of(patient, event_of(session, "deploy prod"), shim)
     with patient.client() as http:
         name = until(lambda: waiting(http, session))[0]["id"]

@@ -103,7 +103,7 @@ def test_a_rule_in_shadow_has_its_effect_recorded(http):
     assert "team/no-deploy" not in {one["id"] for one in again["rules"]}
 
 
-def test_what_is_not_stored_is_said_to_be_missing(http):
+def test_unstored_parts_are_reported_missing(http):
     task = {"subagent_type": "explore", "prompt": "find it", "description": "d"}
     found = explained(http, decided(http, "Task", **task))
     assert found["missing"] == ["the prompt of an agent is not recorded"]

@@ -78,7 +78,7 @@ def test_the_strictest_line_of_a_skill_answers_its_call(http, session):
         ("!`echo $9`", "a", ""),
     ],
 )
-def test_arguments_stand_in_their_places(http, session, text, args, effect):
+def test_arguments_are_filled_in(http, session, text, args, effect):
     said = skill(http, session, text, args=args)
     assert said.get("hookSpecificOutput", {}).get("permissionDecision", "") == effect
 
@@ -120,7 +120,7 @@ def test_an_unknown_about_is_a_question_and_no_error(http, about):
         ({"command": FORCE}, "Baton would have stopped it: rule guardrails/force-push"),
     ],
 )
-def test_a_call_that_another_hook_changed_is_judged_again_and_told(http, session, ran, told):
+def test_a_call_changed_by_another_hook_is_judged_again(http, session, ran, told):
     call = {"tool_name": "Bash", "tool_use_id": "toolu_9"}
     post(http, session, "PreToolUse", tool_input={"command": "echo hello"}, **call)
     said = post(http, session, "PostToolUse", tool_input=ran, tool_response={}, **call).json()

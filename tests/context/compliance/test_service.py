@@ -162,7 +162,7 @@ async def test_switched_off_nothing_is_looked_at(database, redis):
     assert (await made.advised(), made.emitted) == ("", [])
 
 
-async def test_what_does_not_fit_the_queue_is_dropped_and_counted(server, monkeypatch):
+async def test_a_full_queue_drops_and_counts(server, monkeypatch):
     monkeypatch.setattr(service, "MOST_WAITING", 2)
     await server.store.add("Never eval", check=NO_EVAL)
     call = ToolCall(client="c", session_id="s", tool_name="Write", tool_input={"file_path": "a", "content": "eval("})
@@ -185,7 +185,7 @@ async def test_an_evaluation_that_hangs_ends_with_its_budget(server, monkeypatch
     assert server.counters.degraded["compliance"] == 1
 
 
-async def test_without_redis_it_is_counted_and_goes_on(database, redis):
+async def test_without_redis_a_loss_is_counted(database, redis):
     made = Server(database, redis)
     await made.store.add("Never eval", check=NO_EVAL)
     made.compliance._store = ComplianceStore(Redis("redis://127.0.0.1:9/0", timeout_s=0.1))
