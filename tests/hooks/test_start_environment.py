@@ -86,7 +86,7 @@ def test_a_program_of_the_project_is_not_run(bare, folder, server, config):
 
 
 @pytest.mark.parametrize("given", [{}, {"BATON_TOKEN": "mine"}], ids=["file's token", "environment's token"])
-def test_a_token_goes_to_its_own_server_alone(one, bare, folder, server, config, given):
+def test_a_token_is_sent_to_its_own_server_only(one, bare, folder, server, config, given):
     other = Scripted()
     try:
         run_shim(one, bare | {"BATON_URL": other.url, **given}, folder, "claude-code", "PreToolUse", str(config))

@@ -77,7 +77,7 @@ def test_without_a_file_an_empty_text_is_sent(shell, env, folder, server):
     assert asked(shell, env, folder, server, event="UserPromptExpansion")[1] == b""
 
 
-def test_an_answer_whose_text_says_the_header_wants_nothing(one, env, folder, server):
+def test_a_header_s_name_in_an_answer_s_text_has_no_effect(one, env, folder, server):
     server.reply = answers(b'{"systemMessage":"Baton-Wants: texts go QWJv"}')
     run_shim(one, env, folder, "claude-code", "PreToolUse")
     assert len(server.seen) == 1

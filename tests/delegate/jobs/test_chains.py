@@ -12,7 +12,7 @@ PAST = datetime(2020, 1, 1, tzinfo=UTC)
 ACK = "✓ Delegated to codex. Task: list files"
 
 
-async def test_a_chain_waits_and_goes_on(world):
+async def test_a_chain_waits_and_continues(world):
     runner = Runner(world)
     first = await world.delegate(prompt="one")
     second = await world.delegate(prompt="two", depends_on=(first.id,))
@@ -26,7 +26,7 @@ async def test_a_chain_waits_and_goes_on(world):
 
 
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
-async def test_what_depends_on_a_failure_is_skipped_to_the_last(world, end):
+async def test_all_dependents_of_a_failed_job_are_skipped(world, end):
     runner = Runner(world)
     first = await world.delegate()
     second = await world.delegate(depends_on=(first.id,))
@@ -39,7 +39,7 @@ async def test_what_depends_on_a_failure_is_skipped_to_the_last(world, end):
 
 
 @pytest.mark.parametrize("end", ["completed", "failed"])
-async def test_what_was_skipped_waits_again_when_the_failed_job_is_retried(world, end):
+async def test_a_retry_unskips_the_dependents(world, end):
     runner = Runner(world)
     first = await world.delegate(prompt="one")
     second = await world.delegate(prompt="two", depends_on=(first.id,))

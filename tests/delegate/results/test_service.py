@@ -34,7 +34,7 @@ async def age(world, ago):
 
 
 @pytest.mark.parametrize("outcome", [DONE, REFUSED], ids=["done", "refused"])
-async def test_the_runner_is_told_what_to_do_and_the_caller_what_became_of_it(world, outcome):
+async def test_an_action_reaches_the_runner_and_its_outcome_the_caller(world, outcome):
     runner, job = await ended(world)
     asking = asyncio.create_task(world.results.ask(ADA, job.id, "branch", {"branch": "cart"}, 60))
     (command,) = (await runner.poll(wait_s=20)).commands
@@ -110,7 +110,7 @@ async def test_a_runner_that_is_away_is_asked_nothing(world, known):
     assert await world.results.list_actions(ADA, job.id) == []
 
 
-async def test_what_a_runner_does_not_take_in_time_is_never_done(world):
+async def test_an_action_not_taken_in_time_is_dropped(world):
     runner, job = await ended(world)
     asked = await world.results.ask(ADA, job.id, "apply", {}, 0)
     assert asked.state == "asked"

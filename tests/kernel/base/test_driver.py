@@ -52,7 +52,7 @@ KEEP = {
 }
 
 
-async def test_what_follows_from_a_row_is_written_only_when_the_row_is_new(writer, database):
+async def test_dependent_rows_are_written_only_with_a_new_row(writer, database):
     insert = INSERT[database.dialect]
     seen = []
 
@@ -120,7 +120,7 @@ async def test_it_connects_again_after_its_connection_was_ended(emptied_postgres
     await writer.close()
 
 
-async def test_nobody_listens(unused_tcp_port):
+async def test_a_refused_connection_is_an_error(unused_tcp_port):
     writer = driver(driver_target(make_url(f"postgresql+asyncpg://u:p@127.0.0.1:{unused_tcp_port}/d")))
     with pytest.raises(DriverUnavailable):
         await writer.write(just([("SELECT 1", [()])]))

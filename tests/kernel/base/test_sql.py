@@ -50,7 +50,7 @@ def test_sslmode_reaches_asyncpg_under_its_own_name():
     assert dict(database_url(Settings(database_url="postgres://h/d?sslmode=require")).query) == {"ssl": "require"}
 
 
-def test_an_unknown_database_is_refused_with_what_is_allowed():
+def test_an_unknown_database_is_refused_with_the_allowed_ones():
     with pytest.raises(ValueError, match="unknown database `mysql`; allowed: `postgresql://"):
         database_url(Settings(database_url="mysql://h/d"))
 
@@ -126,7 +126,7 @@ async def test_mode_settings_come_back_as_they_were_put(database):
     ]
 
 
-async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database):
+async def test_a_setting_replaces_the_row_with_its_key(database):
     on = ModeSetting(scope="session", id="s", user="ann", enabled=True)
     off = ModeSetting(scope="session", id="s", user="ann", enabled=False)
     others = ModeSetting(scope="session", id="s", user="bob", enabled=True)

@@ -50,7 +50,7 @@ async def test_it_listens_on_a_private_socket_and_on_no_port(valkey, client):
     assert os.getsid(valkey.pid) == valkey.pid
 
 
-async def test_a_stopped_one_keeps_what_it_was_told_and_leaves_no_process(home):
+async def test_a_stopped_valkey_keeps_its_data_and_leaves_no_process(home):
     for told in (None, b"kept"):
         valkey = Valkey(home)
         await valkey.start()
@@ -65,7 +65,7 @@ async def test_a_stopped_one_keeps_what_it_was_told_and_leaves_no_process(home):
         assert not Path(valkey.url[7:]).exists()  # noqa: ASYNC240
 
 
-async def test_a_killed_one_is_started_again_with_what_it_was_told(valkey, client):
+async def test_a_killed_valkey_restarts_with_its_data(valkey, client):
     await client.call(b"SET", b"a", b"kept")
     await client.call(b"WAITAOF", b"1", b"0", b"0")
     before = valkey.pid
@@ -114,7 +114,7 @@ async def test_a_killed_server_takes_its_valkey_along(home):
     await until(lambda: not alive(pid))
 
 
-async def test_what_a_killed_server_left_running_is_ended_first(home, valkey, client):
+async def test_a_leftover_valkey_is_ended_first(home, valkey, client):
     # As if its server were gone, and for the second one unasked.
     left = valkey.pid
     await client.call(b"SET", b"a", b"kept")
@@ -145,7 +145,7 @@ async def test_a_hung_one_that_was_left_behind_is_known_by_its_pid_file(home, va
     await following.stop()
 
 
-async def test_a_foreign_pid_file_ends_nobody(home):
+async def test_a_foreign_pid_file_ends_no_process(home):
     (home / "valkey").mkdir(parents=True)
     (home / "valkey" / "valkey.pid").write_text(str(os.getpid()))
     valkey = Valkey(home)
