@@ -56,7 +56,7 @@ def test_every_shipped_rule_decides_a_row():
         ("printf 'a\\n'\t", "printf 'a\\n'", "", "", ""),
     ],
 )
-def test_a_row_is_written_as_it_is_read(text, line, mode, verdict, rule):
+def test_writing_a_row_equals_its_source(text, line, mode, verdict, rule):
     (row,) = corpus.parse("x", f"# section\n{text}\n")
     assert (row.line, row.mode, row.verdict, row.rule, row.number) == (line, mode, verdict, rule, 2)
     assert corpus.written(row) == text

@@ -88,7 +88,7 @@ class Server:
         return {"id": "job_1", "state": state, "progress": "", "events": len(self.asked)}
 
 
-async def test_a_wait_asks_the_server_for_what_comes_next_and_does_not_poll():
+async def test_a_wait_uses_the_event_stream_without_polling():
     server, told = Server("queued", "running", "completed"), []
 
     async def tell(text):
@@ -126,5 +126,5 @@ async def test_a_wait_for_a_job_without_a_runner_ends_at_once_and_names_it():
 
 
 @every(("more", "said"), [row for row in STANDING if "cancel_requested" not in row[0]])
-def test_how_a_job_stands_is_said_to_agents_as_in_lists(more, said):
+def test_agents_see_a_job_s_state_as_in_lists(more, said):
     assert said.startswith(standing(JOB | more))

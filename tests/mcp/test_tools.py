@@ -175,7 +175,7 @@ def test_the_tools_their_arguments_and_when_to_use_them(mcp):
 @pytest.mark.parametrize(
     ("given", "provider"), [({}, "codex"), ({"provider": None}, "codex"), ({"provider": "claude-code"}, "claude_code")]
 )
-def test_a_delegation_is_acknowledged_at_once_and_its_answer_comes_later(world, mcp, given, provider):
+def test_a_delegation_is_acknowledged_before_its_answer(world, mcp, given, provider):
     http, *_ = world
     texts, _ = mcp.called("delegate.run", user_prompt="say did it", **given)
     assert texts[0] == f"✓ Delegated to {provider}. Task: say did it"
@@ -213,7 +213,7 @@ def test_a_model_that_fails_says_why(mcp):
     assert "failed" in mcp.refused("invoke_openai", prompt="die")
 
 
-def test_progress_is_told_while_a_tool_waits(world, mcp):
+def test_progress_is_reported_while_a_tool_waits(world, mcp):
     *_, folder = world
     heard = folder / "heard"
 
@@ -308,7 +308,7 @@ def test_the_tools_of_an_agent_at_work_do_not_wait_for_its_folder(world, connect
     assert http.get(f"/jobs/{texts[1].split(chr(39))[1]}").json()["concurrent"] is concurrent
 
 
-def test_what_the_server_refuses_is_told_in_its_words(mcp):
+def test_a_refusal_has_the_server_s_text(mcp):
     assert "allowed" in mcp.refused("delegate.run", user_prompt="x", provider="gpt")
     refused = mcp.refused("delegate.run", user_prompt="x", provider="opencode")
     assert "not served by your runners" in refused

@@ -44,7 +44,7 @@ def frozen(http):
         assert http.delete("/freezes", params=one).status_code == 204
 
 
-def test_a_frozen_session_s_next_call_is_refused_with_the_reason_and_goes_on_after_it(http, frozen):
+def test_a_frozen_session_is_refused_until_the_freeze_ends(http, frozen):
     event = call(command="ls")
     assert decided(http, event)[0] == ""
     frozen(scope="session", id=event["session_id"])

@@ -59,7 +59,7 @@ def test_a_header_s_name_that_begins_with_a_colon_is_no_header(server):
         assert b" 400 " in raw.recv(4_096).split(b"\r\n")[0]
 
 
-def test_a_token_that_nobody_knows_leaves_the_caller_an_agent(server):
+def test_a_caller_with_an_unknown_token_is_an_agent(server):
     with server.agent(Authorization="Bearer baton_000000000000_" + "0" * 64) as stranger:
         refused(stranger.put("/mode", json={"scope": "user", "enabled": False}), 403, "person_required")
         assert ok(stranger.get("/mode"))["enabled"] is False

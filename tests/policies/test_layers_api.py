@@ -120,7 +120,7 @@ def test_a_path_that_is_none_is_refused(http, path):
     assert put(http, "team", {path: "x"}).status_code == 422
 
 
-def test_what_replaces_an_active_version_names_it(http):
+def test_a_replacement_names_the_active_version(http):
     first = put(http, "team", FILES, name="t4").headers["ETag"]
     other = {"team/no-deploy.yaml": rule(decision="ask")}
     for wrong in (None, '"77"', '"x"'):
@@ -135,7 +135,7 @@ def test_what_replaces_an_active_version_names_it(http):
     assert len(http.get("/policies/layers/team/versions", params={"name": "t4"}).json()["items"]) == 3
 
 
-def test_rolling_back_goes_to_the_version_before_and_then_no_further(server, http):
+def test_a_rollback_goes_one_version_back(server, http):
     where = {"name": "t5"}
     tag = put(http, "team", FILES, **where).headers["ETag"]
     tag = put(http, "team", {"team/no-deploy.yaml": rule(decision="ask")}, if_match=tag, **where).headers["ETag"]
@@ -204,7 +204,7 @@ def test_a_locked_rule_stays_and_a_layer_that_no_longer_fits_is_owned_up_to(serv
     assert ask(server, "ls", team="t9") == "allow"
 
 
-def test_what_no_longer_fits_takes_nothing_along(server, http):
+def test_an_unfitting_layer_affects_no_other(server, http):
     assert put(http, "organisation", BOMBS).status_code == 200
     assert put(http, "team", SWITCHED_OFF | FILES, name="t13").status_code == 200
     assert put(http, "user", {"own/no-ls.yaml": rule("own/no-ls", "lister")}, name="flo").status_code == 200

@@ -36,7 +36,7 @@ def made(count: int) -> list[str]:
     ],
     ids=["corpus", "made", "whole corpus", "many made"],
 )
-def test_a_plain_line_means_what_the_parser_reads(monkeypatch, lines, least):
+def test_a_plain_line_equals_the_parser_s_reading(monkeypatch, lines, least):
     tables = shipped().tables
     plain = [line for line in lines() if blocks.plain_pipelines(line) is not None]
     assert len(plain) > least

@@ -21,7 +21,7 @@ def test_words_of_the_trade_become_english(prompt, words):
 
 
 @every("prompt", ["review the code, then die", "use the café fixture", "plan a test of the page", "", "x" * 5_000])
-def test_english_stays_as_it_is(prompt):
+def test_english_is_not_translated(prompt):
     assert in_english(prompt) == prompt
 
 

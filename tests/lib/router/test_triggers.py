@@ -27,7 +27,7 @@ def telling(prompt, *triggers):
         ("", "anything", 0.0),
     ],
 )
-def test_a_trigger_matches_as_it_stands(trigger, prompt, expected):
+def test_a_trigger_matches_literally(trigger, prompt, expected):
     assert telling(prompt, trigger) == [expected]
 
 
@@ -42,6 +42,6 @@ def test_an_expression_cannot_take_long_whatever_it_says():
 @pytest.mark.parametrize(
     ("trigger", "wrong"), [("/(/", "not a regular expression: missing )"), (f"/{'x' * 300}/", "may have 300")]
 )
-def test_a_trigger_that_cannot_be_is_told(trigger, wrong):
+def test_an_invalid_trigger_is_reported(trigger, wrong):
     assert wrong in problem(trigger)
     assert problem("deploy") == problem("/a|b/") == problem("deploy " * 100) == ""

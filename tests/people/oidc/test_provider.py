@@ -68,7 +68,7 @@ async def test_a_client_without_a_secret_has_pkce(openid):
     assert (await signed_in(openid, client_of(openid, oidc_client_secret=""))).claims["sub"] == "s-ada"
 
 
-async def test_a_secret_may_stand_in_a_file(openid, tmp_path):
+async def test_a_secret_may_be_in_a_file(openid, tmp_path):
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     client = client_of(openid, oidc_client_secret="", oidc_client_secret_file=tmp_path / "secret")
     assert (await signed_in(openid, client)).claims["sub"] == "s-ada"
@@ -162,7 +162,7 @@ async def test_a_provider_that_is_none_is_said_to_be_unavailable(openid, faults,
         ("/keys", "{}", "its answer is invalid"),
     ],
 )
-async def test_a_token_or_keys_that_are_none_sign_nobody_in(openid, path, answer, said):
+async def test_invalid_tokens_or_keys_sign_no_one_in(openid, path, answer, said):
     client = client_of(openid)
     code = await code_of(openid, client)
     openid.faults[path] = {"answer": answer}
