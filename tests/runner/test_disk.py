@@ -80,7 +80,7 @@ def test_a_write_that_failed_leaves_no_half_line_and_is_made_again(disk):
     assert (found.job, found.attempt, found.token, len(found.read().events)) == ("job_1", 1, "t", 3)
 
 
-async def test_a_job_waits_for_the_disk_says_so_and_goes_on_when_there_is_space(server, running, disk, tmp_path):
+async def test_a_job_waits_for_disk_space_and_continues(server, running, disk, tmp_path):
     go_on, end = tmp_path / "go-on", tmp_path / "end"
     job = server.give(f"count 50\nawait {go_on}\ncount 200\nawait {end}\nsay the end")
     async with running() as runner:

@@ -107,7 +107,7 @@ def test_a_process_that_ends_at_once_says_why(home):
         Background(("sh", "-c", "echo no such thing; exit 1"), home, dict(os.environ)).start()
 
 
-def test_a_long_log_is_begun_anew_and_its_end_is_shown(home, monkeypatch):
+def test_a_long_log_is_rotated_and_its_end_shown(home, monkeypatch):
     assert last_lines(home, 3) == ""
     log_of(home).write_text("".join(f"{n}\n" for n in range(100)))
     rotate(home)
@@ -140,7 +140,7 @@ async def test_a_notice_is_shown_on_the_desktop_or_by_the_bell(tmp_path, drives,
     assert len(shown) < 300
 
 
-async def test_a_question_and_an_end_are_told_where_the_person_looks(server, running, tmp_path, monkeypatch):
+async def test_a_question_and_an_end_notify_the_person(server, running, tmp_path, monkeypatch):
     called = program(tmp_path / "bin", "notify-send")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     monkeypatch.setenv("DISPLAY", ":0")

@@ -88,7 +88,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("events", "whose"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
-async def test_whose_call_it_is(servers, events, whose):
+async def test_a_call_belongs_to_its_agent(servers, events, whose):
     assert await servers.note(*events) == whose
 
 

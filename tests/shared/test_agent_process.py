@@ -25,7 +25,7 @@ def test_a_long_chain_of_processes_hides_no_client(monkeypatch):
     assert agent_above(os.getpid()) == "it has more than 0 ancestors"
 
 
-def test_what_descends_from_a_known_client_is_an_agent_s(child):
+def test_a_descendant_of_a_known_client_is_an_agent_s(child):
     me = identify(os.getpid())
     assert "a client that runs hooks" in agent_above(child, {me})
 
@@ -42,7 +42,7 @@ def test_a_process_that_has_ended_cannot_be_looked_at():
         doubt(process.pid)
 
 
-def test_a_process_without_a_terminal_has_none(child):
+def test_a_detached_process_has_no_terminal(child):
     assert terminal_of(child) == ""
 
 

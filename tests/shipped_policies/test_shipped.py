@@ -30,7 +30,7 @@ def test_guardrails_and_models_always_run_and_options_and_packs_are_off(shipped)
             assert rule.who == "any"
 
 
-def test_each_rule_shows_what_it_matches_and_what_it_leaves(shipped):
+def test_each_rule_has_matching_and_other_examples(shipped):
     for rule in shipped.rules:
         assert len(rule.tests.match) >= 1
         assert len(rule.tests.not_match) >= 2, rule.id

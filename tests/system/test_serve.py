@@ -66,7 +66,7 @@ def test_a_log_for_machines_is_json_from_the_first_line_and_holds_no_token(tmp_p
 
 
 @pytest.mark.slow("starts a server of its own")
-def test_the_date_of_answers_goes_on(tmp_path):
+def test_the_date_header_advances(tmp_path):
     with serving(tmp_path / "home") as server, server.client() as http:
         first = http.get("/healthz").headers["date"]
         until(lambda: http.get("/healthz").headers["date"] != first)

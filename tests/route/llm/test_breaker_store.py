@@ -70,7 +70,7 @@ async def test_breakers_do_not_share_counts(new):
     assert (await new("node").read()).buckets == []
 
 
-async def test_one_that_is_forgotten_starts_anew(new):
+async def test_a_deleted_breaker_restarts(new):
     store = new()
     await store.swap(await store.count(slow=True, failed=True), opened(0, 0.0, "slow", LIMITS))
     await store.forget()
@@ -78,7 +78,7 @@ async def test_one_that_is_forgotten_starts_anew(new):
     assert (kept.state, kept.buckets) == (State(), [])
 
 
-async def test_what_another_version_left_counts_as_nothing(new, redis):
+async def test_another_version_s_state_is_ignored(new, redis):
     await redis.call(b"HSET", b"{baton}:breaker:{acme/model}", b"s", b'{"phase": "ajar"}')
     store = new()
     kept = await store.read()

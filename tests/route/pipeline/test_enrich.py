@@ -53,14 +53,14 @@ async def test_one_that_hangs_is_named():
     assert route.additional_context == "## About similarity\n\n- m"
 
 
-async def test_what_is_not_for_routing_is_not_enriched():
+async def test_an_unrouted_prompt_is_not_enriched():
     handler = Handler("similarity", "- m")
     for text, more in (("/compact now", {}), ("mend it", {"agent_id": "a1"})):
         assert (await routed(handler, text=text, **more)).additional_context == ""
     assert handler.asked == []
 
 
-async def test_a_client_that_hands_no_context_on_is_told_nothing():
+async def test_a_client_without_context_gets_nothing():
     handler = Handler("similarity", "- m")
     assert (await routed(handler, client="cursor")).additional_context == ""
     assert handler.asked == []

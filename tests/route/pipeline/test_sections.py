@@ -61,7 +61,7 @@ async def test_an_unsure_prompt_gets_a_shortlist_and_the_choice_is_left_to_the_a
         ("api", "(Task tool, subagent_type)"),
     ],
 )
-def test_each_client_is_told_by_its_own_tool(client, how):
+def test_each_client_s_text_names_its_own_tool(client, how):
     section = shortlist_section([candidate("one"), candidate("two", 0.2)], client)
     assert how in section.text
 

@@ -91,7 +91,7 @@ async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_s
     assert (await one.names(admin))[0] == ["gamma"]
 
 
-async def test_what_a_team_s_prompts_are_routed_over_is_indexed_before_it_is_in_force(servers, monkeypatch):
+async def test_a_roster_is_indexed_before_it_is_active(servers, monkeypatch):
     one, other = servers
     await one.push(TOMATO, name="garden")
     await one.push(BICYCLE, name="yard")

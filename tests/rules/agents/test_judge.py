@@ -59,7 +59,7 @@ def decide(agent="hand", rosters=ROSTERS, **given):
         ("Explore", {"spawning_agent": "crew:hand"}, "hierarchy", "spawning_agent", "cannot spawn agent", "lead"),
     ],
 )  # fmt: skip
-def test_what_is_refused_says_why_and_what_is_allowed(agent, given, code, field, part, allowed):
+def test_a_refused_start_names_the_reason_and_the_allowed_agents(agent, given, code, field, part, allowed):
     refusal = decide(agent, **given)
     assert isinstance(refusal, Refusal)
     assert refusal.code == code
@@ -119,7 +119,7 @@ def test_checks_come_in_their_order(given, code):
         ("crew:hand", {}),
     ],
 )
-def test_what_is_allowed_is_planned(agent, given):
+def test_an_allowed_start_is_planned(agent, given):
     assert decide(agent, **given).task_id == "agent_7"
 
 

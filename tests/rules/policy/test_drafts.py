@@ -50,7 +50,7 @@ def test_a_call_that_was_let_through_makes_a_rule_that_stops_it(tool, given, pat
     assert [(result.group, result.failure) for result, _, _ in trial.tests] == [("match", ""), ("not_match", "")]
 
 
-def test_a_call_that_was_stopped_makes_a_changed_copy_whose_test_fails_until_it_is_changed():
+def test_a_draft_of_a_stopped_call_fails_its_test_until_changed():
     found, trial = made("Bash", {"command": "pytest -q"}, level="strict")
     assert (found.group, found.replaces) == ("not_match", "orchestrator/test-or-build")
     assert found.test == {"bash": "pytest -q", "level": "strict"}

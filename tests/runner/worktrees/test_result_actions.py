@@ -41,7 +41,7 @@ def made(repository, tmp_path):
     return make
 
 
-async def test_each_action_says_what_became_of_it(made, repository):
+async def test_each_action_reports_its_outcome(made, repository):
     use = await made(a_txt="two\n")
     (repository / "a.txt").write_text("mine\n")
     refused = await use("apply")

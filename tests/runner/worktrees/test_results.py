@@ -146,7 +146,7 @@ async def test_nothing_that_the_agent_planted_runs(worked, repository, tmp_path)
     assert not (tmp_path / "ran").exists()
 
 
-async def test_what_git_cannot_add_is_said_and_the_rest_is_kept(worked):
+async def test_unaddable_files_are_reported_and_the_rest_is_kept(worked):
     def agent(folder):
         write({"a.txt": "two\n"})(folder)
         (folder / "empty").mkdir()
@@ -264,7 +264,7 @@ async def test_a_result_of_a_repository_that_is_gone_is_forgotten(worked, reposi
 
 
 @pytest.mark.parametrize("planted", ["another", "none", "folder"])
-async def test_a_worktree_whose_git_file_was_replaced_leaves_no_entry_behind(worked, repository, tmp_path, planted):
+async def test_a_worktree_with_a_replaced_git_file_leaves_no_entry(worked, repository, tmp_path, planted):
     def agent(folder):
         write({"a.txt": "two\n"})(folder)
         (folder / ".git").unlink()

@@ -138,7 +138,7 @@ async def test_a_grant_by_shape_lifts_the_rule_for_that_shape_alone(process, dat
         ("deployer $(cat shop)", None),
     ],
 )
-async def test_a_shape_has_all_operands_of_each_program_or_is_none(process, database, command, others):
+async def test_a_shape_has_every_operand_of_each_program(process, database, command, others):
     files = RULE.format(id="own/team", more="").replace("program: deployer", "program: [deployer, kubectl]")
     layers = PolicyLayers(database, process.policies, process.changes, process.users)
     await layers.upload(ADMIN, Where("team", "red"), {"own/team.yaml": files}, reason="r", activate=True, if_match="*")

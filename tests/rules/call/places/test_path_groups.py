@@ -73,7 +73,7 @@ def groups(path, *, reach="file", base="", cwd="/home/ann/shop", root="/home/ann
         ("/other/a.tf", "file", {"terraform"}),
     ],
 )
-def test_a_path_lies_in_a_group(path, reach, expected):
+def test_a_path_is_in_a_group(path, reach, expected):
     assert groups(path, reach=reach) == expected
 
 
