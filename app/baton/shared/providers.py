@@ -17,23 +17,17 @@ _SAME = {"codex_acp": "codex", "claude_acp": "claude_code"}  # ids of the regist
 
 
 class AcpAgent(NamedTuple):
-    """An agent's command, and the command or page for its installation.
-
-    `title` is shown to people. `variables` are globs of its own credentials and settings. `system` is its name in
-    OpenTelemetry's convention.
-    """
+    """An agent's command, and the command or page for its installation."""
 
     command: tuple[str, ...]
     install: str
     title: str = ""
-    variables: tuple[str, ...] = ()
-    system: str = ""
+    variables: tuple[str, ...] = ()  # globs of its own credentials and settings
+    system: str = ""  # its name in OpenTelemetry's convention
 
 
 ACP_AGENTS: dict[str, AcpAgent] = {
-    "codex": AcpAgent(
-        ("codex-acp",), _NPM + "@agentclientprotocol/codex-acp", "Codex", ("OPENAI_*", "CODEX_*"), "openai"
-    ),
+    "codex": AcpAgent(("codex-acp",), _NPM + "@agentclientprotocol/codex-acp", "Codex", ("OPENAI_*", "CODEX_*"), "openai"),
     "claude_code": AcpAgent(
         ("claude-agent-acp",), _NPM + "@agentclientprotocol/claude-agent-acp", "Claude Code",
         ("ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*"), "anthropic",

@@ -33,8 +33,14 @@ class Place:
         allows: str = "",
     ) -> None:
         self.folder, self.variable, self.hooks, self.agents, self.marks = folder, variable, hooks, agents, marks
-        self.says, self.awaited, self.deaf = says, awaited, deaf
-        self.blocks, self.denies, self.allows = blocks, denies, allows
+        self.says, self.awaited, self.deaf, self.blocks, self.denies, self.allows = (
+            says,
+            awaited,
+            deaf,
+            blocks,
+            denies,
+            allows,
+        )
 
 
 CLIENTS = {
@@ -52,8 +58,7 @@ CLIENTS = {
     ),
     "gemini": Place(
         ".gemini", "GEMINI_CLI_HOME", "settings.json", ".gemini", "GEMINI_CLI=",
-        awaited=("PostToolUse", "PostToolUseFailure"),
-        blocks=("decision", "deny", "reason"), denies=("decision", "reason"),
+        awaited=("PostToolUse", "PostToolUseFailure"), blocks=("decision", "deny", "reason"), denies=("decision", "reason"),
     ),
     "opencode": Place(".config/opencode", "XDG_CONFIG_HOME", "plugin/baton.js", ".opencode", "OPENCODE="),
     "qwen": Place(
