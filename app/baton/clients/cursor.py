@@ -115,13 +115,7 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
 class CursorInClaudeSettings:
     """Cursor with the hooks of Claude Code's settings: it accepts Claude's answers and its own."""
 
-    name = name
-    SPEC = SPEC
-
-    @staticmethod
-    def read(payload: dict[str, Any], event: str) -> HookEvent:
-        """Read an event."""
-        return read(payload, event)
+    name, SPEC, read = name, SPEC, staticmethod(read)
 
     @staticmethod
     def render(event: str, answer: HookAnswer) -> dict[str, Any]:

@@ -157,6 +157,11 @@ class _Payload(CallFields, frozen=True, kw_only=True):
     permissionMode: _Absent = UNSET  # noqa: N815
 
 
+_SPELLINGS = {
+    "session_id": "sessionId", "agent_id": "agentId", "agent_type": "agentType", "cwd": "directory", "project": "project",
+    "permission_mode": "permissionMode", "tool_use_id": "toolUseId",
+}  # fmt: skip
+"""Other names of fields that are texts."""
 _decode_payload = msgspec.json.Decoder(_Payload).decode
 
 
@@ -167,21 +172,9 @@ def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
         Invalid: If a field is missing or of a wrong type; the error names it.
     """
     tool = required_text(payload, "tool_name", "toolName")
-    return _as_call(
-        _Payload(
-            client=optional_text(payload, "client") or CLIENT,
-            session_id=optional_text(payload, "session_id", "sessionId"),
-            agent_id=optional_text(payload, "agent_id", "agentId"),
-            agent_type=optional_text(payload, "agent_type", "agentType"),
-            cwd=optional_text(payload, "cwd", "directory"),
-            permission_mode=optional_text(payload, "permission_mode", "permissionMode"),
-            tool_name=tool,
-            tool_input=read_tool_input(tool, payload),
-            tool_use_id=optional_text(payload, "tool_use_id", "toolUseId"),
-            project=optional_text(payload, "project"),
-        ),
-        caller,
-    )
+    fields: dict[str, Any] = {name: optional_text(payload, name, other) for name, other in _SPELLINGS.items()}
+    client, tool_input = optional_text(payload, "client") or CLIENT, read_tool_input(tool, payload)
+    return _as_call(_Payload(client=client, tool_name=tool, tool_input=tool_input, **fields), caller)
 
 
 def _as_call(payload: _Payload, caller: Caller) -> ToolCall:
