@@ -70,7 +70,7 @@ def missing(page, text):
 
 
 @every("page", PAGES, ids=str)
-def test_a_page_names_what_is_there(page):
+def test_pages_name_existing_files(page):
     assert missing(ROOT / page, (ROOT / page).read_text()) == set()
 
 

@@ -36,7 +36,7 @@ def test_every_row_names_its_countermeasure_and_proof():
 
 
 @every("row", ROWS, ids=[f"{row[0][:20]}: {row[1][:60]}" for row in ROWS])
-def test_the_proof_of_a_row_is_there(row):
+def test_the_proof_of_a_row_exists(row):
     tries, proof = row[1], row[3]
     named = [ROOT / name for name in _NAMED.findall(proof)]
     assert named or OWN_TESTS in proof or "make audit" in proof, tries

@@ -22,7 +22,7 @@ JOB = {
 }  # fmt: skip
 
 
-def test_a_card_has_times_runner_costs_and_tells_attempts_apart():
+def test_a_card_has_times_runner_costs_and_attempts():
     times, runner, usage, first, second = arguments.lines(JOB)
     assert times.startswith("created 2026-05-04 ")
     assert times.endswith("took 2 min 1 s")

@@ -74,7 +74,7 @@ def test_a_value_cannot_become_two_lines(env, value):
     assert not config_path(env).exists()
 
 
-def test_a_file_that_cannot_be_read_is_said(env):
+def test_an_unreadable_file_is_reported(env):
     config_path(env).mkdir(parents=True)
     with pytest.raises(SystemExit, match="baton: cannot read"):
         load(env)

@@ -92,7 +92,7 @@ def test_a_follower_outlasts_ten_minutes_without_a_server(monkeypatch, capsys):
     assert "The server answers again." in said
 
 
-def test_a_follower_gives_up_a_server_that_stays_away_with_a_status_of_its_own(monkeypatch, capsys):
+def test_following_an_absent_server_ends_with_its_own_status(monkeypatch, capsys):
     away = Away(monkeypatch, ApiError("no server answers"))
     assert follow(away, "job_1") == 75
     assert 600 < away.now < 620

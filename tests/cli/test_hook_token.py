@@ -75,7 +75,7 @@ def test_a_hook_token_is_accepted_unchanged(admin, dora, monkeypatch):
     assert hooks_token(dora) == text
 
 
-def test_a_server_that_cannot_be_asked_leaves_the_person_s_token_out(dora, monkeypatch):
+def test_without_the_server_the_person_s_token_is_left_out(dora, monkeypatch):
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:9")
     notes = " ".join(dora.does("install")["notes"])
     assert "No token was made for the hooks" in notes

@@ -138,7 +138,7 @@ def test_a_user_s_line_names_the_shim_and_the_config_by_path(person, scope):
         ("http://127.0.0.1", "claude-code --shim python", "the hooks run `baton hook`"),
     ],
 )
-def test_http_is_refused_where_it_would_let_every_call_pass(person, monkeypatch, url, client, why):
+def test_http_is_refused_for_clients_that_fail_open(person, monkeypatch, url, client, why):
     monkeypatch.setenv("BATON_URL", url)
     result = person.types("install", "--transport", "http", "--client", *client.split())
     assert result.exit_code == 1

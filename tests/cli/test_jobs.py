@@ -214,7 +214,7 @@ def test_a_change_in_another_runner_s_words_still_shows_its_difference(baton, al
     assert baton("jobs", "show", job, "--follow").endswith("completed\n")
 
 
-def test_a_result_is_applied_once_and_a_conflict_leaves_the_files_alone(person, tmp_path, monkeypatch, capsys):
+def test_a_result_is_applied_once_and_a_conflict_changes_no_file(person, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     shop = tmp_path / "repository"
     shop.mkdir()

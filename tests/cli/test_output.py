@@ -46,7 +46,7 @@ def test_a_piped_table_has_a_line_for_each_row_and_cuts_nothing_off(capsys):
     ]
 
 
-def test_without_rows_a_sentence_says_so(capsys):
+def test_an_empty_table_is_a_sentence(capsys):
     show_table(("id",), [], none="No rows.")
     assert capsys.readouterr().out == "No rows.\n"
 

@@ -50,7 +50,7 @@ def test_a_failing_test_is_reported_with_file_and_line(run, team):
     assert (code, json.loads(text)["problems"][0]["line"]) == (1, 6)
 
 
-def test_explain_says_who_decides_and_why_others_do_not(run, team):
+def test_explain_names_the_deciding_rule_and_why_others_do_not_match(run, team):
     payload = json.dumps({"toolName": "Bash", "toolInput": {"command": "deploy prod"}, "cwd": "/repo"})
     code, text = run("explain", team, stdin=payload)
     assert code == 0

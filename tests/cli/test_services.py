@@ -28,7 +28,7 @@ def machine(tmp_path, server, user):
     return lambda *words: run("runner", *words, env=env, cwd=tmp_path)
 
 
-def test_a_runner_is_installed_seen_stopped_and_its_log_is_there(machine, tmp_path):
+def test_a_runner_service_is_installed_listed_and_stopped_with_its_log(machine, tmp_path):
     home = Home(tmp_path / ".local" / "state" / "baton" / "runner")
     assert "No runner runs here" in machine("stop").stdout
     done = machine("install")

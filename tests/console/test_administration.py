@@ -146,7 +146,7 @@ def test_health_shows_processes_and_settings_without_secrets(world, signed_in):
     signed_in.wait_for_url("**/ui/health?setting=workers")
 
 
-def test_hooks_that_were_never_heard_of_are_shown_on_health_and_insight(world, signed_in):
+def test_silent_hooks_are_shown_on_health_and_insight(world, signed_in):
     server, _ = world
     with server.client() as admin:
         assert admin.put("/clients/gemini/hooks").status_code == 200

@@ -31,14 +31,14 @@ def test_a_link_signs_in_once_and_leaves_no_trace_in_the_address(world, page):
     page.troubles.clear()  # the browser counts the refusal as an error
 
 
-def test_an_address_without_a_screen_says_so_and_leads_back(signed_in):
+def test_an_unknown_address_links_back(signed_in):
     signed_in.goto("/ui/nowhere/at/all")
     signed_in.get_by_role("heading", name="No such screen").wait_for()
     signed_in.get_by_role("main").get_by_role("link", name="Now").click()
     signed_in.get_by_role("heading", name="Now").wait_for()
 
 
-def test_a_refused_call_arrives_by_itself_and_says_why(world, signed_in):
+def test_a_refused_call_appears_live_with_its_reason(world, signed_in):
     server, _ = world
     call(server, "sudo rm -rf / # the-first-call")
     row = signed_in.locator("[data-decision]", has_text="the-first-call")

@@ -77,7 +77,7 @@ def test_charts_follow_the_colours_and_fit_a_phone(world, signed_in):
     signed_in.get_by_role("button", name="Light colours").click()
 
 
-def test_a_developer_sees_their_own_figures_alone(world, tmp_path):
+def test_a_developer_sees_their_own_figures_only(world, tmp_path):
     _, browser = world
     with serving(tmp_path / "home", BATON_AUTH="on") as server:
         token = (server.home / "admin-token").read_text().strip()

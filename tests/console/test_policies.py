@@ -150,7 +150,7 @@ def test_a_refusal_by_a_locked_rule_offers_ways_that_end_and_one_click_undoes(no
     page.get_by_text("own/dead.yaml").first.wait_for(state="attached")
 
 
-def test_a_layer_is_rolled_back_on_a_phone_which_has_no_editor(no_layers, signed_in):
+def test_a_layer_is_rolled_back_on_a_phone(no_layers, signed_in):
     server, page = no_layers, signed_in
     with server.client() as http:
         where = "/policies/layers/organisation?activate=true"

@@ -119,7 +119,7 @@ PRESS_AT_ONCE = """shown => new MutationObserver((_, watch) => {
 }).observe(document.body, { childList: true, subtree: true })"""
 
 
-def test_a_key_meant_for_a_question_that_has_just_gone_answers_no_other_one(world, signed_in):
+def test_a_key_for_a_closed_question_answers_no_other(world, signed_in):
     server, _ = world
     one, asked = question(server, "Came first", "rm -rf one")
     other, next_one = question(server, "Came second", "rm -rf other")

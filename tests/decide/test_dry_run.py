@@ -48,7 +48,7 @@ def test_a_draft_is_judged_by_as_if_it_were_in_force(ask):
     assert rules(ask("ann")) == []
 
 
-def test_a_draft_for_another_team_says_nothing_of_ones_own_calls(ask):
+def test_a_draft_for_another_team_changes_no_own_calls(ask):
     assert rules(ask("ann", draft={"tier": "team", "name": "data", "files": FILES})) == []
 
 

@@ -136,7 +136,7 @@ def test_debug_headers_show_the_decision(http, session):
     assert loud.headers["baton-decision-id"]
 
 
-def test_the_project_of_the_session_s_start_holds_for_calls_that_do_not_say_it(server, http):
+def test_calls_without_a_project_have_the_session_s(server, http):
     introduce(server, projects=["acme/placed"], users=["paula"])
     ids = {"session_id": "placed", "cwd": "/home/dev/placed/sub"}
     start = ids | {"hook_event_name": "SessionStart", "source": "startup"}

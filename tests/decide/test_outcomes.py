@@ -152,7 +152,7 @@ def test_the_typed_endpoint_reports_an_outcome_as_well(http, session):
     Client(http, session).came_to("ran_anyway")
 
 
-def test_a_colleague_s_report_leaves_one_s_decisions_alone(http, session):
+def test_a_colleague_s_report_changes_no_other_decision(http, session):
     mine = Client(http, session, **{"Baton-User": "ann"})
     mine.call("PreToolUse", "Bash", DENIED)
     Client(http, session, **{"Baton-User": "bob"}).call("PostToolUse", "Bash", DENIED)

@@ -41,7 +41,7 @@ def decided(http, session):
 
 
 @pytest.mark.parametrize(("command", "stopped"), [("git status", False), (FORCE, True), (ASKED, True)])
-def test_a_line_that_claude_code_is_about_to_run_is_refused_or_left_alone(http, session, command, stopped):
+def test_a_line_in_a_prompt_is_refused_or_allowed(http, session, command, stopped):
     said = line(http, session, command, command_name="deploy", invoked_by="user")
     specific = said.get("hookSpecificOutput", {})
     assert specific.get("permissionDecision") == ("deny" if stopped else None)

@@ -67,7 +67,7 @@ def test_none_is_exempt_after_an_attempt_on_baton(http, session, post, attempt):
     assert post("edit")[0]
 
 
-def test_a_call_of_the_same_moment_is_the_main_agent_s(http, session, post):
+def test_a_simultaneous_call_is_the_main_agent_s(http, session, post):
     enable(http, session)
     at = "2026-11-22T10:00:00.100Z"
     post("call", timestamp="2026-11-22T10:00:00.000Z")

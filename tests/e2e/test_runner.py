@@ -75,7 +75,7 @@ def test_an_answer_streams_back_with_its_cost_from_the_model_of_its_tier(laptop,
 
 @PROVIDERS
 @pytest.mark.parametrize(("limit", "code"), [("timeout_s", "timeout"), ("inactivity_timeout_s", "inactive")])
-def test_an_agent_that_takes_too_long_or_says_nothing_is_ended(laptop, provider, limit, code):
+def test_a_slow_or_silent_agent_is_ended(laptop, provider, limit, code):
     asked, release = threading.Event(), threading.Event()
 
     def hang() -> str:

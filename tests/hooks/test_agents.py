@@ -33,7 +33,7 @@ def started(shell, env, folder, server, *, client="claude-code"):
     return sent.body.decode()
 
 
-def test_without_agents_nothing_is_said(shell, env, folder, server):
+def test_without_agents_nothing_is_reported(shell, env, folder, server):
     server.reply = answers(b"{}")
     run_shim(shell, env, folder, "claude-code", "SessionStart")
     (seen,) = server.seen
@@ -195,9 +195,7 @@ def test_copilot_has_its_own_variables(shell, env, folder, server, variables, ex
 
 @pytest.mark.parametrize("client", ["copilot-cli", "qwen", "gemini"])
 @pytest.mark.parametrize("given", ["", " -p ", " --prompt=go", "-p", "--prompted"])
-def test_a_client_that_does_not_say_so_is_headless_if_it_was_started_with_a_prompt(
-    one, env, folder, server, client, given
-):
+def test_a_client_started_with_a_prompt_is_headless(one, env, folder, server, client, given):
     server.reply = answers(b"{}")
     run_shim(one, env, folder, client, "SessionStart", later={"GIVEN": given})  # words of the process above the hook
     is_alone = client != "gemini" and given in {" -p ", " --prompt=go"}

@@ -48,7 +48,7 @@ def test_the_body_is_sent_unchanged(shell, env, folder, server):
     assert server.seen[0].body == body
 
 
-def test_the_request_says_who_where_and_what(shell, env, folder, server):
+def test_the_request_has_user_project_and_payload(shell, env, folder, server):
     run_shim(shell, env | {"BATON_TOKEN": "s3cret"}, folder, "codex", "Stop")
     seen = server.seen[0]
     assert seen.path == "/hooks/codex?event=Stop"
@@ -164,7 +164,7 @@ def test_a_planted_memory_file_skips_no_question(one, env, folder, server, kind)
     assert run_shim(one, env, folder).out == ANSWER + b"\n"
 
 
-def test_a_home_that_cannot_be_written_keeps_nothing_and_tells_at_the_start_only(shell, env, folder, server):
+def test_an_unwritable_home_is_reported_at_the_start_only(shell, env, folder, server):
     server.reply = answers(status="500 Oops")
     env |= {"XDG_CACHE_HOME": "/dev/null", "HOME": "/dev/null"}
     assert b"is not checking" in run_shim(shell, env, folder, "claude-code", "SessionStart").out
@@ -185,7 +185,7 @@ def test_a_slow_server_is_waited_for(one, env, folder, server):
     assert run_shim(one, env, folder).out == ANSWER + b"\n"
 
 
-def test_a_dead_server_lets_the_call_go_on_or_refuses_it_aloud(shell, env, folder):
+def test_without_a_server_the_call_runs_or_is_refused_with_a_message(shell, env, folder):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         env |= {"BATON_URL": f"http://ada:pass@127.0.0.1:{probe.getsockname()[1]}"}
@@ -260,7 +260,7 @@ def test_debug_prints_the_decision_on_standard_error(shell, env, folder, server,
     assert server.seen[0].headers["baton-debug"] == b"1"
 
 
-def test_debug_tells_why_nothing_was_decided(env, folder, server):
+def test_debug_prints_why_no_decision_was_made(env, folder, server):
     server.reply = answers(status="503 Busy")
     ran = run_shim(["sh"], env | {"BATON_DEBUG": "1"}, folder)
     assert ran.code == 0

@@ -69,7 +69,7 @@ def test_a_text_that_is_found_in_a_folder_above_and_through_a_link_is_sent(one, 
 
 
 @pytest.mark.parametrize(("second", "printed"), [(DENY, DENY), (b"{}", b'{"systemMessage":"first"}')])
-def test_the_second_answer_counts_if_it_says_anything(shell, env, folder, server, second, printed):
+def test_a_non_empty_second_answer_counts(shell, env, folder, server, second, printed):
     assert asked(shell, env, folder, server, first=b'{"systemMessage":"first"}', second=second)[0] == printed + b"\n"
 
 

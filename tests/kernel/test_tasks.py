@@ -77,7 +77,7 @@ async def test_work_at_the_stop_is_done_once_more(database, at_stop, times):
     assert len(done) == times
 
 
-async def test_an_event_begins_the_next_period_at_once(database):
+async def test_an_event_starts_the_next_period_at_once(database):
     done, stop, wake = [], asyncio.Event(), asyncio.Event()
 
     def work(_):

@@ -50,7 +50,7 @@ def answering(monkeypatch, tmp_path):
         thread.join()
 
 
-def test_a_request_has_its_path_below_the_url_and_says_who_asks(answering):
+def test_a_request_has_its_path_below_the_url_and_names_the_caller(answering):
     _, asked, answer = answering
     answer["body"] = r'{"a": "\u00e9"}'
     assert Api().request("PUT", "/x", query={"q": "a b&c"}, body={"é": 1}, headers={"If-Match": '"1"'}) == {"a": "é"}

@@ -63,7 +63,7 @@ def test_installed_hooks_count_as_unheard_until_their_first_call(api):
     assert clients(api, "shop-ann")["shop-ann", "codex"]["installed_at"] == made.json()["installed_at"]
 
 
-def test_a_removal_forgets_hooks_that_were_never_heard_of(api):
+def test_a_removal_deletes_silent_hooks(api):
     api("shop-ben", "PUT", "/clients/qwen/hooks")
     until(lambda: ("shop-ben", "qwen") in clients(api, "shop-ben"))
     assert api("shop-ben", "DELETE", "/clients/qwen/hooks").status_code == 204

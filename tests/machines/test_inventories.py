@@ -56,7 +56,7 @@ async def test_a_known_inventory_is_unchanged(servers):
     assert found.agent("one").model == "haiku"
 
 
-async def test_a_session_that_tells_of_none_has_none_though_an_earlier_one_had(servers):
+async def test_a_session_without_agents_inherits_none(servers):
     one, other = servers
     await begun(one)
     await one.put(ANN, "claude-code", SUM, TEXT)

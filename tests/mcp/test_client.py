@@ -66,7 +66,7 @@ async def test_a_wait_ends_at_once_where_patience_is_no_use(clock, answers, aske
     assert (api.asked, clock.now < 1) == (asked, True)
 
 
-async def test_a_wait_ends_when_the_server_stays_away_or_its_own_time_is_over(clock):
+async def test_a_wait_ends_with_an_absent_server_or_its_timeout(clock):
     with pytest.raises(ToolError, match="no server answers"):
         await ServerClient(Answers(RUNNING, GONE), "s").ended("job_1", tell, LONG_S)
     assert 600 < clock.now < 610
@@ -101,7 +101,7 @@ async def test_a_wait_uses_the_event_stream_without_polling():
 
 
 @pytest.mark.parametrize("limit", [0, 0.2])
-async def test_an_answer_that_takes_too_long_for_the_client_says_how_to_go_on(limit):
+async def test_a_late_answer_explains_how_to_continue(limit):
     async def tell(_):
         return
 

@@ -18,5 +18,5 @@ def test_directives_name_the_client_s_tools_and_the_level(client, edits, level, 
     assert "baton mode disable" in text
 
 
-def test_nothing_is_said_while_the_mode_is_off():
+def test_no_directives_while_the_mode_is_off():
     assert directives(Mode(), "claude-code") == ""

@@ -99,7 +99,7 @@ CHANGES = [
 @every(("tool", "tool_input", "verdict"), [
     *[(*one, "") for one in READS], *[(*one, "deny") for one in CHANGES],
 ])  # fmt: skip
-def test_read_only_lets_reading_through_and_nothing_else(http, frozen, tool, tool_input, verdict):
+def test_a_read_only_freeze_allows_reading_only(http, frozen, tool, tool_input, verdict):
     event = call(tool) | {"tool_input": tool_input}
     frozen(scope="session", id=event["session_id"], read_only=True)
     assert decided(http, event)[0] == verdict

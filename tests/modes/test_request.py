@@ -98,7 +98,7 @@ def test_another_s_mode_uses_their_team_or_the_caller_s(user, team):
     assert principal_of(admin, Directory(), user) == Principal(user=user or "ada", team=team, role="admin")
 
 
-def test_the_mode_of_a_stranger_is_not_there():
+def test_the_mode_of_an_unknown_user_is_not_found():
     with pytest.raises(NotFound, match="`eve`"):
         principal_of(Caller(principal=Principal(user="ada", team="web")), Directory(), "eve")
 

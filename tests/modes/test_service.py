@@ -64,7 +64,7 @@ async def test_settings_survive_a_restart(modes):
     assert mode_of(again, ALICE) == mode_of(modes, ALICE)
 
 
-async def test_switching_on_again_keeps_the_moment_of_activation(modes):
+async def test_switching_on_again_keeps_the_activation_time(modes):
     await modes.put(ALICE, setting("user_project", enabled=True, level="strict"))
     modes.moment[0] = NOON + timedelta(hours=1)
     await modes.put(ALICE, setting("user_project", enabled=True, level="guidance"))
@@ -92,7 +92,7 @@ async def test_sessions_that_worked_under_the_mode_keep_it_when_the_work_items_a
     assert not mode_of(modes, ALICE).enabled
 
 
-async def test_a_delegated_agent_is_exempt_by_its_token_alone(modes):
+async def test_a_delegated_agent_is_exempt_by_its_token_only(modes):
     await modes.put(LEAD, setting("organisation", enabled=True, level="strict", locked=True))
     agent = msgspec.structs.replace(ALICE.principal, role="agent", job="job_1")
     mode = modes.effective(agent, PROJECT, "s1")
@@ -253,7 +253,7 @@ async def test_disabling_clears_a_lead_s_setting_for_the_caller(modes):
     assert [one.scope for one in modes.settings] == ["project"]
 
 
-async def test_a_setting_is_read_until_the_moment_of_its_expiry_and_not_at_it(modes):
+async def test_a_setting_ends_at_its_expiry(modes):
     await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(hours=1)))
     for moment, count in ((NOON + timedelta(minutes=59), 1), (NOON + timedelta(hours=1), 0)):
         assert len(await store.load_all(modes._database, "default", moment)) == count

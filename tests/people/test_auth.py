@@ -258,7 +258,7 @@ def test_lists_are_paged_without_loss_while_they_grow(server, admin, path, key):
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", " root", "a\nb", " "])
-def test_a_name_that_no_path_can_say_is_refused(admin, name):
+def test_a_name_unusable_in_a_path_is_refused(admin, name):
     for field, body in (("user", {"user": name}), ("team", {"user": "fine", "team": name})):
         answer = admin.post("/tokens", json=body)
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)

@@ -280,7 +280,7 @@ def test_lists_have_a_person_s_visible_rows(world, path):
         assert all(f'"{owner}"' in world.clients["data", role].get(path).text for owner in OWNERS.values())
 
 
-def test_the_data_of_a_person_is_deleted_by_themselves_and_admins_alone(doomed):
+def test_a_person_s_data_is_deleted_by_them_and_admins_only(doomed):
     for role, status in (("runner", 403), ("auditor", 403), ("lead", 404)):
         assert doomed.clients["web", role].delete("/users/wilma/data").status_code == status
     assert doomed.clients["web", "developer"].delete("/users/dorian/data").status_code == 404

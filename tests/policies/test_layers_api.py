@@ -77,7 +77,7 @@ def test_two_developers_of_two_teams_get_different_sets(server, http):
     }
 
 
-def test_a_project_s_layer_holds_in_that_project_alone(server, http):
+def test_a_project_s_layer_applies_in_that_project_only(server, http):
     assert put(http, "project", FILES, name="github.com/acme/shop").status_code == 200
     assert ask(server, "deployer now", project="github.com/acme/shop") == "block"
     assert ask(server, "deployer now", project="github.com/acme/other") == "allow"
@@ -174,13 +174,13 @@ RIGHTS = [
 
 
 @every(("role", "tier", "name", "status"), RIGHTS, ids=[str(row[:3]) for row in RIGHTS])
-def test_a_developer_sets_their_own_layer_alone(server, http, role, tier, name, status):
+def test_a_developer_sets_their_own_layer_only(server, http, role, tier, name, status):
     text, _ = token(http, "dev", role, "payments")
     with server.agent(Authorization=f"Bearer {text}") as dev:
         assert put(dev, tier, FILES, name=name).status_code == status
 
 
-def test_another_s_layer_is_as_if_it_were_not_there(server, http):
+def test_another_s_layer_is_not_found(server, http):
     assert put(http, "user", FILES, name="bob").status_code == 200
     assert put(http, "organisation", {"org/no-b.yaml": rule("org/no-b", "b")}).status_code == 200
     with server.client(**{"Baton-User": "eve"}) as eve:

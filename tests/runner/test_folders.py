@@ -23,7 +23,7 @@ def test_links_and_spellings_of_a_folder_have_its_name(shop, tmp_path):
     assert len(set(found.values())) == 1
 
 
-def test_the_name_of_a_folder_is_the_beginning_of_the_names_of_those_in_it_alone(shop, tmp_path):
+def test_a_folder_s_name_is_the_prefix_of_its_contents_only(shop, tmp_path):
     found = named(shop=shop, web=tmp_path / "link" / "web", other=tmp_path / "shopping")
     assert found["web"].startswith(found["shop"])
     assert not found["other"].startswith(found["shop"])

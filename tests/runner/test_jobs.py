@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow("starts runners of its own")
 SAID = "\n".join(["say x\nsleep 0.6"] * 5)
 
 
-async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
+async def test_a_job_s_events_are_in_order_and_end_with_its_cost(server, running):
     job = server.give("count 300\nsay the end")
     async with running():
         finish = await ended(server, job)
@@ -251,7 +251,7 @@ async def test_followers_see_uncommitted_changes(server, running, repository):
     assert json.loads(server.texts(job)[0]) == {"content": "mine\n"}
 
 
-async def test_a_difference_that_was_cut_says_so(server, running, repository, monkeypatch):
+async def test_a_cut_diff_is_marked(server, running, repository, monkeypatch):
     monkeypatch.setattr(worktrees, "LARGEST_DIFF", 20)
     job = server.give("write a.txt", isolation="worktree")
     async with running():
@@ -260,7 +260,7 @@ async def test_a_difference_that_was_cut_says_so(server, running, repository, mo
     assert (len(told["diff"]), told["truncated"]) == (20, True)
 
 
-async def test_a_job_with_a_worktree_that_was_removed_while_it_ran_says_so(server, running, repository, tmp_path):
+async def test_a_worktree_removed_during_the_job_is_reported(server, running, repository, tmp_path):
     go_on = tmp_path / "go-on"
     job = server.give(f"write a.txt\nawait {go_on}\nsay done", isolation="worktree")
 
@@ -304,7 +304,7 @@ async def test_slots_bound_how_many_run_at_once(server, running, tmp_path):
     assert min(poll["slots"] for poll in server.polls) == 0
 
 
-async def test_drain_lets_a_job_end_and_leases_no_other(server, running, tmp_path):
+async def test_drain_finishes_jobs_and_leases_no_other(server, running, tmp_path):
     go_on = tmp_path / "go-on"
     first = server.give(f"say begun\nawait {go_on}\nsay the end")
     async with running() as runner:
@@ -329,7 +329,7 @@ async def test_drain_cancels_remaining_jobs(server, running):
     assert server.finished[job]["error"]["code"] == "runner_stopped"
 
 
-async def test_the_terminal_tells_of_each_job_and_obeys_no_agent(server, running):
+async def test_the_terminal_shows_each_job_without_control_characters(server, running):
     job = server.give("die", provider="\x1b[2Jgemini")
     async with running() as runner:
         await ended(server, job)

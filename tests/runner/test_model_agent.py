@@ -69,7 +69,7 @@ async def test_streamed_and_whole_texts_are_reported(server, running, endpoint, 
         "starts an agent",
     ),
 )
-async def test_an_answer_without_a_text_fails_the_job_and_says_why(server, running, endpoint, provider, how, why):
+async def test_an_empty_answer_fails_the_job_with_the_reason(server, running, endpoint, provider, how, why):
     endpoint.how = how
     job = server.give("say hello")
     async with running(provider=provider):

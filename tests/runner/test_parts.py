@@ -88,7 +88,7 @@ async def test_an_agent_inherits_no_descriptor_of_the_runner(tmp_path):
 
 
 @pytest.mark.parametrize("size", [1_000, 100_001])
-async def test_a_long_difference_is_cut_between_characters_and_says_so(repository, tmp_path, size):
+async def test_a_long_diff_is_cut_between_characters_and_marked(repository, tmp_path, size):
     trees = Worktrees(tmp_path / "trees", keep=5, days=1)
     tree = await trees.make(repository, "job.1")
     (tree.folder / "new.txt").write_text("ä" * (size // 2))
@@ -341,7 +341,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_a_line_a_job_which_is_written_over(shop, tmp_path, drives):
+def test_a_terminal_shows_one_updated_line_per_job(shop, tmp_path, drives):
     lease = LeasedTask(job="job_0123456789", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
     server = ServerConnection(Link(url="http://127.0.0.1:9"), "r")
     job = drives("job", "RunningJob")(

@@ -142,7 +142,7 @@ async def test_runners_of_one_machine_do_one_job_in_place_in_a_folder_at_a_time(
         assert (await ended(api, second))["state"] == "completed"
 
 
-async def test_a_thread_is_continued_at_its_runner_alone(api, runner):
+async def test_a_thread_continues_on_its_runner_only(api, runner):
     async with runner(name="two"):
         first = delegate(api, "say one")
         assert (await ended(api, first))["state"] == "completed"

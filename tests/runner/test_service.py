@@ -75,7 +75,7 @@ def test_a_launch_agent_of_macos_starts_the_runner(tmp_path, home, monkeypatch):
 
 
 @pytest.mark.parametrize("has_program", [True, False], ids=["systemd that nobody answers", "no systemd"])
-def test_without_a_service_manager_it_is_a_plain_process_and_says_so(tmp_path, home, has_program):
+def test_without_a_service_manager_a_plain_process_runs(tmp_path, home, has_program):
     if has_program:
         program(tmp_path / "bin", "systemctl", status=1)
     way = service(("baton",), home, {"HOME": str(tmp_path), "PATH": f"{tmp_path}/bin"})
@@ -102,7 +102,7 @@ async def test_a_runner_in_the_background_works_is_found_and_stopped(server, lap
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_process_that_ends_at_once_says_why(home):
+def test_an_immediately_ended_process_is_reported(home):
     with pytest.raises(ServiceError, match="no such thing"):
         Background(("sh", "-c", "echo no such thing; exit 1"), home, dict(os.environ)).start()
 

@@ -54,7 +54,7 @@ def test_an_agent_s_cost_is_the_client_s_report():
     assert (second.id, second.usd, second.calls) == (silent.id, 2.0, 0)
 
 
-def test_the_list_tells_agents_jobs_and_who_waits_and_is_searched(server, session):
+def test_the_list_shows_agents_jobs_and_requests_and_is_searchable(server, session):
     name = f"activity {session['session_id']}"
     mine = session | {"session_id": name}
     explore = {"subagent_type": "Explore", "prompt": "p", "description": "d"}

@@ -145,7 +145,7 @@ async def test_an_active_session_does_not_expire(redis):
         {"tool_use_id": "u2"},
     ],
 )
-async def test_another_call_is_no_retry_whatever_id_its_client_gives(history, other):
+async def test_another_call_with_the_same_id_is_no_retry(history, other):
     first = {"tool_use_id": "u1", "tool_input": {"file_path": "a"}}
     await history.begin(ANN, call("Read", **first), "d1")
     again = dict(first | other)
@@ -295,7 +295,7 @@ async def test_a_call_is_one_write_to_redis(history, redis, monkeypatch):
     assert len(flushes) == 1
 
 
-async def test_redis_away_is_said_so():
+async def test_an_unavailable_redis_is_reported():
     away = Redis("redis://127.0.0.1:1", timeout_s=0.05)
     await away.start()
     history = History(away, ttl_s=60)

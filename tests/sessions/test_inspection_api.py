@@ -52,7 +52,7 @@ def test_work_items_may_come_as_a_header(http, session):
     assert http.post("/session-start", json=session, headers=headers).json()["mode"]["enabled"]
 
 
-def test_a_session_that_does_not_say_its_work_items_changes_nothing(http, session):
+def test_a_session_without_a_work_item_count_changes_nothing(http, session):
     start(http, session, work_items=1)
     assert start(http, session).json()["mode"]["enabled"]
 

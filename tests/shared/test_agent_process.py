@@ -53,14 +53,14 @@ def test_macos_names_the_terminal_by_ps(monkeypatch, said, terminal):
     assert terminal_of(1) == terminal
 
 
-def test_macos_tells_processes_apart_by_the_moment_of_their_start(monkeypatch):
+def test_macos_distinguishes_processes_by_their_start(monkeypatch):
     monkeypatch.setattr(agent_process.sys, "platform", "darwin")
     found = identify(os.getpid())
     assert found == ProcessId(os.getpid(), round(psutil.Process().create_time() * 1e6))
     assert sys.platform == "darwin"
 
 
-def test_macos_tells_the_peer_s_number(monkeypatch):
+def test_macos_returns_the_peer_s_process_id(monkeypatch):
     monkeypatch.setattr(agent_process.sys, "platform", "darwin")
     asked = []
     connection = SimpleNamespace(getsockopt=lambda *what: asked.append(what) or struct.pack("i", 4_711))

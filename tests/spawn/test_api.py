@@ -65,7 +65,7 @@ def test_null_equals_an_omitted_field(http):
     assert http.post("/delegate", json=body).json()["job"]["provider"] == "codex"
 
 
-def test_a_text_that_is_no_text_is_mended(http):
+def test_an_invalid_string_is_repaired(http):
     body = b'{"agent_type": "Explore", "prompt": "a\\ud800b\\u0000c", "execute": "run"}'
     answer = http.post("/spawn", content=body, headers={"content-type": "application/json"})
     assert answer.json()["stdin"] == "a\ufffdb\ufffdc"
@@ -102,7 +102,7 @@ def test_the_team_s_list_is_asked_where_no_roster_is_named(http):
     assert spawn(http, "nobody", roster="").json()["code"] == "unknown_agent"
 
 
-def test_a_spawner_that_no_roster_knows_is_not_judged_and_that_is_said(http):
+def test_an_unknown_spawner_is_not_judged_and_reported(http):
     (note,) = spawn(http, spawning_agent="somebody").json()["notes"]
     assert "neither its metadata nor its rank was judged" in note
 

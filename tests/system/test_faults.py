@@ -127,7 +127,7 @@ def test_a_session_starts_within_its_budget_while_the_database_is_locked(own):
         lock.close()
 
 
-def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledged(own, own_http):
+def test_a_killed_server_leaves_no_child_and_loses_no_acknowledged_record(own, own_http):
     total = 300
     for number in range(total):
         ask(own_http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})

@@ -110,7 +110,7 @@ async def test_a_role_without_code_has_no_map(maps):
         await maps.put_files(Principal(role="auditor"), "shop", [CART])
 
 
-async def test_without_a_database_it_says_so(no_database):
+async def test_a_missing_database_is_reported(no_database):
     maps = CodeMaps(no_database)
     for call in (maps.put_files(ANN, "p", [CART]), maps.settle(ANN, "p", {}), maps.list_maps(ANN), maps.drop(ANN, "p")):
         with pytest.raises(StoreUnavailable):

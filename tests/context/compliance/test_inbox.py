@@ -49,7 +49,7 @@ async def emptied(redis):
             await asyncio.sleep(0.01)
 
 
-async def test_an_event_and_its_data_alone_become_advisories_once(server, redis, inboxes):
+async def test_events_and_bare_data_become_advisories_once(server, redis, inboxes):
     pattern = await server.store.add("Name things well")
     for session, wrapped in (("s1", True), ("s2", False)):
         content = result(await request(server, session), pattern)

@@ -68,7 +68,7 @@ async def advised(server, session):
     return found
 
 
-async def test_a_result_becomes_an_advisory_once_whatever_came_before_it(server, brokers):
+async def test_a_result_becomes_an_advisory_once(server, brokers):
     pattern = await server.store.add("Name things well")
     async with inbox(server, brokers):
         for session, wrapped in (("s1", True), ("s2", False)):
@@ -107,7 +107,7 @@ async def test_baton_s_own_messages_answer_no_request(server, brokers):
         assert "say what it holds" in await advised(server, "s")
 
 
-async def test_results_wait_while_redis_is_away(server, monkeypatch):
+async def test_results_wait_while_redis_is_unavailable(server, monkeypatch):
     monkeypatch.setattr(kafka_inbox, "RETRY_S", 0.01)
     taken, away = [], [True, True, False]
 

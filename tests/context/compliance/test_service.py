@@ -72,7 +72,7 @@ def server(database, redis):
     return Server(database, redis)
 
 
-async def test_a_violation_is_said_at_the_next_prompt_once(server):
+async def test_a_violation_is_reported_once_with_the_next_prompt(server):
     made = await server.store.add("Never eval", check=NO_EVAL, language="python", confidence=0.9)
     await server.edit("x = eval(y)", path="/p/src/a.py")
     said = await server.advised()
@@ -108,7 +108,7 @@ async def test_the_cool_down_lasts_half_an_hour(server, redis):
     assert "Never eval" in await server.advised()
 
 
-async def test_the_pattern_s_text_is_said_where_its_check_has_no_message(server):
+async def test_without_a_check_s_message_the_pattern_s_text_is_used(server):
     await server.store.add("Never eval", text="It runs what users type.", check=PatternCheck(forbidden="eval"))
     await server.edit("eval(y)")
     assert (await server.advised()).endswith("`src/a.py`: It runs what users type.")
@@ -118,21 +118,21 @@ async def test_the_pattern_s_text_is_said_where_its_check_has_no_message(server)
     "fields",
     [{"language": "go"}, {"globs": ("tests/**",)}, {"project": "other"}, {"confidence": 0.69}, {"approve": False}],
 )
-async def test_patterns_that_do_not_concern_an_edit_say_nothing(server, fields):
+async def test_unrelated_patterns_are_not_reported(server, fields):
     await server.store.add("Never eval", check=NO_EVAL, **fields)
     await server.edit("eval(y)")
     assert await server.advised() == ""
     assert server.emitted == []
 
 
-async def test_another_team_s_patterns_say_nothing(server):
+async def test_another_team_s_patterns_are_not_reported(server):
     await server.store.add("Never eval", check=NO_EVAL)
     sam = Principal(team="data", user="sam")
     await server.edit("eval(y)", who=sam)
     assert await server.advised(who=sam) == ""
 
 
-async def test_a_retired_pattern_is_not_said_any_more(server):
+async def test_a_retired_pattern_is_no_longer_reported(server):
     made = await server.store.add("Never eval", check=NO_EVAL)
     await server.store.add("Never exec", check=PatternCheck(forbidden="exec"))
     await server.edit("eval(y); exec(z)")
@@ -224,7 +224,7 @@ async def test_an_external_evaluator_s_result_becomes_an_advisory_once(external)
     assert [one.violated for one in external.emitted[-1].violations] == [True]
 
 
-async def test_of_two_servers_that_see_one_violation_one_says_it(server, database, redis):
+async def test_one_of_two_servers_reports_a_violation(server, database, redis):
     await server.store.add("Never eval", check=NO_EVAL)
     other = Server(database, redis)
     await other.store.in_force.load()

@@ -140,6 +140,6 @@ async def test_no_secret_passes():
         assert fake.body not in runs["mine"].enrichment.text, fake.name
 
 
-async def test_a_handler_that_says_too_much_to_be_read_has_failed():
+async def test_a_handler_with_a_too_long_text_fails():
     runs = await enriched(mine=says("w " * module.LARGEST))
     assert runs["mine"].outcome == "failed"

@@ -109,7 +109,7 @@ async def test_of_many_prompts_at_once_on_two_servers_one_gets_them(server, data
         assert len([one for one in given if one and one != ("", ())]) == 1
 
 
-async def test_without_redis_they_are_absent_and_it_is_said(database, redis):
+async def test_without_redis_patterns_are_absent_and_reported(database, redis):
     made = Server(database, redis)
     await made.store.add("Ours")
     made.injection._redis = Redis("redis://127.0.0.1:9/0", timeout_s=0.1)

@@ -124,7 +124,7 @@ async def test_who_may_not_approve_has_nothing_proposed(learning):
         await learning.propose(DEVELOPER)
 
 
-async def test_without_the_database_it_is_said(no_database, redis, shipped):
+async def test_a_missing_database_is_reported(no_database, redis, shipped):
     changes = Changes(redis, no_database, "default")
     learning = PatternLearning(no_database, changes, None, InForce(shipped), "default")
     with pytest.raises(StoreUnavailable):

@@ -59,7 +59,7 @@ async def test_an_agent_proposes_and_a_person_decides(store):
         await store.patterns.approve(DEVELOPER, made.id, confidence=None, reason="", version="1")
 
 
-async def test_another_team_s_patterns_are_not_there(store):
+async def test_another_team_s_patterns_are_hidden(store):
     made = await store.add("Use pathlib", text="for files")
     with pytest.raises(NotFound):
         await store.patterns.get(STRANGER, made.id)

@@ -59,11 +59,11 @@ def test_programs_are_shown_as_they_were_read():
 @every(
     ("effect", "why"), [("abstain", "No rule has an opinion"), ("allow", "The rules allow it"), ("rewrite", "No rule")]
 )
-def test_a_question_without_a_rule_s_reason_says_why_a_person_is_asked(effect, why):
+def test_a_question_without_a_rule_s_reason_has_a_default_one(effect, why):
     assert reading_of(Verdict(effect=effect), {"tool_name": "Read", "tool_input": {}}).why.startswith(why)
 
 
-def test_a_line_that_could_not_be_read_says_so():
+def test_an_unreadable_line_is_marked():
     assert bash("if then; (").unparsed
 
 

@@ -56,7 +56,7 @@ async def test_a_session_has_the_mode_of_its_newest_job(world):
     assert await world.mode() == last
 
 
-async def test_each_delegation_says_its_mode_and_an_end_only_where_it_changes(world):
+async def test_each_delegation_announces_its_mode_and_an_end_its_change(world):
     async def modes():
         shown = [event.body["update"] for event in await world.session_events() if event.type == "session.update"]
         return [one["currentModeId"] for one in shown if one["sessionUpdate"] == "current_mode_update"]

@@ -62,7 +62,7 @@ async def test_a_retry_unskips_the_dependents(world, end):
         assert (await runner.lease()).job.id == third.id
 
 
-async def test_the_sweeper_lets_a_blocked_job_go_on_that_was_forgotten(world):
+async def test_the_sweeper_unblocks_a_forgotten_job(world):
     first = await world.delegate()
     second = await world.delegate(depends_on=(first.id,))
     await world.change(first, state="completed")
@@ -94,7 +94,7 @@ async def test_a_hook_makes_jobs_in_the_transaction_that_ends_one(world):
     assert (await world.state(made[1]), await world.mode()) == ("completed", "default_mode")
 
 
-async def test_a_job_made_in_somebody_s_transaction_is_gone_with_it(world, database):
+async def test_a_job_is_rolled_back_with_its_transaction(world, database):
     async with database.transaction() as connection:
         await world.jobs.submit(ADA, JobSpec(prompt="x"), connection=connection)
         await connection.rollback()

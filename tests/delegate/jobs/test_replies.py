@@ -146,7 +146,7 @@ def test_a_line_is_found_as_the_job_left_it(file, line, text):
     assert said == f"look\n\nComments on your changes:\n- {file}:{line}: t{quote}"
 
 
-async def test_a_long_thread_is_summed_up_by_its_beginning_and_its_end(world):
+async def test_a_long_thread_s_summary_has_its_start_and_end(world):
     runner, job = Runner(world), await world.delegate(prompt="the first")
     await worked(runner, await runner.lease(), session="t")
     for number in range(8):

@@ -27,7 +27,7 @@ async def leased(world, who=ADA, **fields):
     return job, lease
 
 
-async def test_a_lease_brings_a_token_for_its_agent_of_which_only_a_digest_is_kept(asking):
+async def test_a_lease_has_an_agent_token_stored_as_a_digest(asking):
     job, lease = await leased(asking)
     assert asking.agent_tokens.check(lease.agent_token) == Principal(user="ada", team="red", role="agent", job=job.id)
     stored = await asking.get(job)
@@ -110,7 +110,7 @@ async def test_an_agent_reads_its_own_job_and_no_other(asking):
         await asking.jobs.submit(agent, JobSpec(prompt="x", session_id="s"))
 
 
-async def test_an_agent_of_a_roster_delegates_in_its_session_alone(asking):
+async def test_a_roster_agent_delegates_in_its_own_session_only(asking):
     other = await asking.delegate(session_id="elsewhere")
     await Runner(asking, name="elsewhere").lease()
     job, lease = await leased(asking, agent_type="explore")

@@ -97,7 +97,7 @@ async def test_a_job_shows_that_it_waits_for_the_disk_and_no_time_runs_meanwhile
     assert [what for at, what in enumerate(said) if at and what != said[at - 1]] == ["disk", ""] * 3
 
 
-async def test_a_job_that_waits_for_the_disk_from_the_start_has_not_begun(world):
+async def test_a_job_waiting_for_the_disk_has_not_started(world):
     _, lease, job = await running(world)
     await world.progress.record(ADA, "laptop", claim(lease), [], None, "disk")
     waits = await world.get(job)

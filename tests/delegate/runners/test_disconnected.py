@@ -147,7 +147,7 @@ async def test_a_runner_that_no_longer_runs_a_job_is_not_waited_for(world):
     )
 
 
-async def test_a_runner_that_stays_away_is_given_up_in_the_end(world):
+async def test_an_absent_runner_is_finally_lost(world):
     _, lease, job = await running(world)
     await report(world, lease, [1])
     heard = await silence(world, job, timedelta(days=1, minutes=1))

@@ -133,7 +133,7 @@ async def test_on_a_shared_runner_its_owner_answers_and_not_who_gave_the_task(wo
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(("confirm", "answer"), [("by-rules", "allow"), ("always", "pending")])
 @pytest.mark.parametrize(("tool", "agent_type"), [("Bash", ""), ("mcp__baton__invoke_gemini", "explore")])
-async def test_a_rule_allows_only_where_the_runner_s_owner_lets_rules_allow(world, confirm, answer, tool, agent_type):
+async def test_a_rule_allows_only_if_the_runner_s_owner_permits_it(world, confirm, answer, tool, agent_type):
     runner, _ = Runner(world), await world.delegate(agent_type=agent_type)
     lease = await runner.lease()
     world.rules.effect = "abstain" if agent_type else "allow"
@@ -194,7 +194,7 @@ async def test_pending_requests_of_an_ended_attempt_are_denied(world):
         await runner.ask(lease, command="ls")
 
 
-async def test_a_runner_that_is_not_heard_of_waits_for_no_permission(world):
+async def test_an_absent_runner_waits_for_no_permission(world):
     _, _, job, pending = await asked(world)
     await world.change(job, lease_until=PAST)
     await world.sweeper.sweep()

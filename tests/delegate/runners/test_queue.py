@@ -71,7 +71,7 @@ FREEZES = [
 
 
 @pytest.mark.parametrize(("freeze", "stops"), FREEZES, ids=[" ".join(map(str, one.values())) for one, _ in FREEZES])
-async def test_no_job_of_a_frozen_scope_starts_and_it_says_why(world, freeze, stops):
+async def test_a_job_of_a_frozen_scope_waits_with_the_reason(world, freeze, stops):
     desk = Runner(world, who=BEA, shared=True)  # a machine of bea, for jobs of the team
     await desk.poll()
     job = await world.delegate(project="till")

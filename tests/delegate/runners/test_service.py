@@ -189,7 +189,7 @@ async def test_a_poll_waits_for_a_job(world):
     assert [lease.job.id for lease in (await polling).jobs] == [job.id]
 
 
-async def test_a_job_of_another_server_is_found_while_redis_is_away(world, database, redis):
+async def test_without_redis_another_server_s_job_is_found(world, database, redis):
     class Away:
         url, up = "redis://127.0.0.1:1", False
 

@@ -93,7 +93,7 @@ def test_a_child_that_was_killed_before_it_read_its_order_is_started_again(runne
     assert len(born) == 2
 
 
-def test_an_order_to_a_child_that_is_gone_already_is_no_error(monkeypatch):
+def test_an_order_to_an_ended_child_is_no_error(monkeypatch):
     class Gone(subprocess.Popen):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)

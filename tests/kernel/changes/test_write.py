@@ -92,7 +92,7 @@ async def test_a_change_of_two_kinds_has_each_read_again_and_may_name_each_thing
     ]
 
 
-async def test_a_database_that_is_away_refuses_the_change(changes):
+async def test_an_unavailable_database_refuses_the_change(changes):
     with pytest.raises(StoreUnavailable, match="nothing was changed"):
         async with changes.write("tokens", ALICE, "token.create"):
             raise DatabaseUnavailable("away")

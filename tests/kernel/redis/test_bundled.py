@@ -153,7 +153,7 @@ async def test_a_foreign_pid_file_ends_no_process(home):
     await valkey.stop()
 
 
-async def test_a_deep_folder_has_its_socket_elsewhere_and_says_where(short_folder):
+async def test_a_deep_folder_has_its_socket_elsewhere(short_folder):
     home = short_folder / ("deep " * 30)
     valkey = Valkey(home)
     await valkey.start()
@@ -168,7 +168,7 @@ async def test_a_deep_folder_has_its_socket_elsewhere_and_says_where(short_folde
     assert not socket.parent.exists()
 
 
-async def test_one_that_cannot_start_says_why(home):
+async def test_a_failed_start_names_the_reason(home):
     (home / "valkey").mkdir(parents=True)
     (home / "valkey" / "appendonlydir").write_text("in the way")
     valkey = Valkey(home)

@@ -92,7 +92,7 @@ async def test_replies_larger_than_a_read_arrive_whole(redis):
     assert await asyncio.gather(redis.call(b"GET", b"big"), redis.call(b"STRLEN", b"big")) == [big, len(big)]
 
 
-async def test_an_error_reply_is_the_callers_alone(redis):
+async def test_an_error_reply_affects_its_caller_only(redis):
     good, bad = await asyncio.gather(redis.call(b"PING"), redis.call(b"NONSENSE"), return_exceptions=True)
     assert good == b"PONG"
     assert isinstance(bad, RedisRefused)
@@ -100,7 +100,7 @@ async def test_an_error_reply_is_the_callers_alone(redis):
     assert redis.up
 
 
-async def test_a_caller_that_gives_up_leaves_the_others_their_answers(redis):
+async def test_a_cancelled_caller_does_not_affect_the_others(redis):
     gone = asyncio.ensure_future(redis.call(b"ECHO", b"gone"))
     stays = asyncio.ensure_future(redis.call(b"ECHO", b"stays"))
     await asyncio.sleep(0)
@@ -230,7 +230,7 @@ async def test_a_node_that_is_no_longer_the_master_of_batons_keys_is_left(answer
         await until(lambda: stub.redis.connections == 2)
 
 
-async def test_a_server_that_still_loads_counts_as_away():
+async def test_a_loading_redis_counts_as_unavailable():
     async with Stub() as stub:
         stub.answers = [b"-LOADING Redis is loading the dataset in memory\r\n"]
         await stub.redis.start()

@@ -64,7 +64,7 @@ NOT_HIDDEN = [
 
 
 @every("line", NOT_HIDDEN)
-def test_a_mend_hides_nothing(line):
+def test_a_repaired_line_hides_nothing(line):
     read = shell(line)
     assert read.unparsed or ("rm", "x") in [program.argv[:2] for program in read.programs]
 

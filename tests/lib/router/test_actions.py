@@ -67,7 +67,7 @@ def test_a_long_prompt_asks_for_no_more_than_a_short_one():
     assert asked(stems(everything)).sum() <= asked(stems("review")).sum() + 1
 
 
-def test_an_action_that_all_do_tells_nothing_and_no_agents_are_no_trouble():
+def test_an_action_of_all_agents_decides_nothing_and_none_is_accepted():
     reviewers = Actions([(stems(f"{name} reviewer"), []) for name in ("go", "rust", "java")])
     mixed = Actions([(stems(name), []) for name in ("go reviewer", "go tester", "go planner")])
     prompt = stems("review this")

@@ -16,7 +16,7 @@ from tests.support.cases import every
         ("단위테스트를 작성해 줘, React 컴포넌트", ["unit test", "write", "React", "component"]),
     ],
 )
-def test_words_of_the_trade_become_english(prompt, words):
+def test_technical_words_are_translated(prompt, words):
     assert all(word in in_english(prompt) for word in words), in_english(prompt)
 
 

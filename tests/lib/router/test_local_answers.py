@@ -101,7 +101,7 @@ def test_any_text_is_classified_alike_each_time(text, threshold):
 
 
 @every("text", ["write the " * 100_000, "add " + "a " * 500_000, "implement" * 100_000])
-def test_of_a_megabyte_the_beginning_is_read(text):
+def test_the_start_of_a_megabyte_is_read(text):
     assert classify(text, 0.4) == classify(text[:LONGEST_PROMPT], 0.4)
 
 
@@ -135,7 +135,7 @@ def test_of_a_megabyte_the_beginning_is_read(text):
         ("implement", LONG, False, "`implement` is not delegated"),
     ],
 )
-def test_an_answer_passes_by_length_beginning_and_markers(intent, answer, passed, reason):
+def test_an_answer_is_checked_by_length_start_and_markers(intent, answer, passed, reason):
     found = judge(intent, answer)
     assert found.passed == passed, found
     assert reason in found.reason

@@ -31,11 +31,11 @@ def test_a_trigger_matches_literally(trigger, prompt, expected):
     assert telling(prompt, trigger) == [expected]
 
 
-def test_a_trigger_that_several_agents_have_tells_less():
+def test_a_shared_trigger_counts_less():
     assert telling("deploy it", "deploy", "deploy", "ship") == [0.1, 0.1, 0.0]
 
 
-def test_an_expression_cannot_take_long_whatever_it_says():
+def test_an_expression_s_time_is_limited():
     assert telling("a" * 3_000, "/(a+)+$/", "/(a|aa)+b/") == [1.0, 0.0]
 
 

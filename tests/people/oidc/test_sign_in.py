@@ -16,7 +16,7 @@ def cookie_of(answer, name):
     return found[0] if found else ""
 
 
-def test_a_person_of_the_company_is_signed_in_as_the_user_whom_an_admin_has_entered(company):
+def test_an_account_signs_in_as_the_user_added_by_an_admin(company):
     company.provider.enter("s-ada", preferred_username="ada")
     assert company.enter("ada", role="lead")["role"] == "lead"
     with company.browser() as browser:
@@ -76,7 +76,7 @@ def test_an_account_without_a_user_is_refused_and_audited(company, claims, user,
     assert said in entry["reason"]
 
 
-def test_an_account_takes_no_other_s_place(company):
+def test_an_account_cannot_take_another_s_user(company):
     """Names at a provider change hands; its subjects do not."""
     company.enter("bob")
     company.enter("boss", role="admin")
@@ -126,7 +126,7 @@ def test_an_account_has_a_role_of_a_person(company, role):
     assert (answer.status_code, "role" in answer.text) == (422, True)
 
 
-def test_an_account_s_browser_makes_no_link_that_could_outlast_it(company):
+def test_an_account_s_session_creates_no_longer_link(company):
     company.enter("erin")
     company.provider.enter("s-erin", preferred_username="erin")
     with company.browser() as browser:
@@ -135,7 +135,7 @@ def test_an_account_s_browser_makes_no_link_that_could_outlast_it(company):
         assert (answer.status_code, "cannot create links" in answer.text) == (409, True)
 
 
-def test_of_many_that_use_one_answer_at_once_one_is_signed_in(company):
+def test_one_answer_signs_in_one_browser(company):
     company.enter("fay")
     company.provider.enter("s-fay", preferred_username="fay")
     company.provider.faults["codes_last"] = (
@@ -221,7 +221,7 @@ def test_sign_in_redirects_to_the_console_only(company, path):
 
 @every("headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
 @every("path", ["/session/provider", "/session/provider/attempts"])
-def test_another_site_s_page_begins_and_ends_nothing(company, path, headers):
+def test_another_site_cannot_start_or_end_a_session(company, path, headers):
     with company.browser() as browser:
         answer = browser.post(path, json={}, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden_origin")
@@ -265,7 +265,7 @@ def test_an_id_token_is_taken_only_as_the_standard_says(company, fault):
         assert browser.get("/me").status_code == 401
 
 
-def test_an_answer_of_another_provider_reaches_this_one_s_token_endpoint_never(company):
+def test_another_provider_s_answer_never_reaches_the_token_endpoint(company):
     """Mix-up (RFC 9207)."""
     company.enter("jan")
     company.provider.enter("s-jan", preferred_username="jan")
@@ -322,7 +322,7 @@ def test_an_agent_on_the_machine_has_nothing_to_sign_in_with(company):
         assert agent.post("/session/provider", json={"state": answer_of(url)["state"], "code": "x"}).status_code == 401
 
 
-def test_a_page_of_the_console_may_be_reached_from_another_site_and_its_data_may_not(company):
+def test_console_pages_are_linkable_from_other_sites_but_not_their_data(company):
     from_the_provider = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     with company.server.agent(**from_the_provider) as browser:
         assert browser.get("/ui/sign-in/account?code=a&state=b").status_code == 200

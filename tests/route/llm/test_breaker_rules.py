@@ -33,7 +33,7 @@ def test_calls_that_fail_fast_open_it_too(failed, of, opens):
     assert bool(cause_to_open([Bucket(0, of, 0, failed)], OURS)) == opens
 
 
-def test_the_cause_says_how_many_of_how_many():
+def test_the_cause_has_the_counts():
     assert cause_to_open([Bucket(0, 20, 8, 0)], OURS) == "8 of 20 calls took longer than 80 ms"
     assert cause_to_open([Bucket(0, 20, 0, 20)], OURS) == "20 of 20 calls failed"
 

@@ -118,7 +118,7 @@ async def test_a_server_that_dies_while_it_probes_is_followed_by_another(new, re
     assert other.phase == "closed"
 
 
-async def test_while_redis_is_away_each_server_judges_for_itself(new, away):
+async def test_without_redis_each_server_has_its_own_breaker(new, away):
     one, other = new(redis=away), new(redis=away)
     await one.calls(*[200] * 10)
     await other.breaker.refresh()
@@ -126,7 +126,7 @@ async def test_while_redis_is_away_each_server_judges_for_itself(new, away):
     assert one.breaker.status().local
 
 
-async def test_a_person_holds_it_open_or_closed_on_every_server_and_the_log_says_who(new, sqlite):
+async def test_a_person_holds_a_breaker_on_every_server_and_is_audited(new, sqlite):
     one, other = new(), new()
     await one.breakers.load()
     await other.breakers.load()

@@ -56,7 +56,7 @@ def test_several_requests_of_a_prompt_are_separated(http):
     assert route(http, "write unit tests for the parser")["intents"] == []
 
 
-def test_the_status_tells_that_meanings_are_compared(http):
+def test_the_status_shows_the_comparison_by_meaning(http):
     route(http, SURE)
     assert http.get("/status").json()["word_table"] == "loaded"
 

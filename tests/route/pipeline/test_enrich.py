@@ -38,7 +38,7 @@ async def routed(*handlers, text="mend the parser", events=NO_EVENTS, **more):
     return await pipeline(*stages).answer(Prompt(text=text, principal=Principal(), **more))
 
 
-async def test_each_says_its_piece_in_the_order_of_their_worth():
+async def test_sections_are_ordered_by_value():
     route = await routed(Handler("similarity", "- m"), Handler("code_analysis", "- c"), Handler("summarization", "- s"))
     assert (
         route.additional_context
@@ -91,7 +91,7 @@ async def test_each_handler_s_run_is_emitted():
     assert all(run.latency_ms == round(run.latency_ms, 3) for run in runs)
 
 
-async def test_one_that_the_cap_drops_is_said_to_be_dropped():
+async def test_a_section_dropped_by_the_cap_is_reported():
     emitted = Emitted()
     await routed(Handler("similarity", "w " * 1_200), Handler("summarization", "w " * 1_000), events=emitted)
     runs = {one.enrichment_type: one.was_dropped for one in emitted.events if isinstance(one, ContextEnrichment)}

@@ -71,7 +71,7 @@ async def test_an_answer_without_a_known_agent_is_no_choice(node, says):
     assert server.breaker("node").status().failed == 1
 
 
-async def test_a_node_that_hangs_costs_its_budget_alone(endpoint, node):
+async def test_a_hanging_node_costs_its_budget_only(endpoint, node):
     server = node({}, llm_routing_timeout_s=0.05)
     endpoint.how = "hangs"
     assert await server.models.node.choose(PROMPT, CANDIDATES) is None

@@ -88,7 +88,7 @@ def test_at_most_three_are_listed_and_none_that_is_near_nothing():
     assert shortlist_section([candidate("one", 0.01)], "claude-code") is None
 
 
-def test_a_line_says_when_to_use_the_agent_where_its_description_does():
+def test_a_line_has_the_agent_s_usage_hint():
     text = shortlist_section(
         [
             candidate("pay", 0.5, "An expert of invoices. Use this agent when an invoice is overdue."),

@@ -73,7 +73,7 @@ async def test_a_sure_scorer_asks_no_model(roster):
     assert not model.asked
 
 
-async def test_without_the_table_the_answer_says_so():
+async def test_a_missing_word_table_is_reported():
     class Plain(FixedRoster):
         degraded = True
 

@@ -91,7 +91,7 @@ def test_a_pushed_roster_is_read_with_its_etag(people):
     assert people["dan"].get("/rosters/sheds").status_code == 404
 
 
-def test_another_team_s_rosters_are_not_there(people):
+def test_another_team_s_rosters_are_not_found(people):
     assert people["lea"].put("/rosters/plants", json=TWO, headers={"If-Match": "*"}).status_code == 200
     for path in (
         "/rosters/plants",

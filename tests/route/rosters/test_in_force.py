@@ -80,7 +80,7 @@ async def test_a_push_and_a_removal_are_followed_without_reading_other_rosters(s
     assert [each.name for each in one.in_force.pushed(LEAD)] == ["yard"]
 
 
-async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_stands(servers):
+async def test_a_team_s_rosters_share_one_index_with_each_agent_s_place(servers):
     one, _ = servers
     admin = Principal(user="ada", role="admin", team="blue")
     await one.push(TOMATO, name="garden")

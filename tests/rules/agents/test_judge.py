@@ -123,7 +123,7 @@ def test_an_allowed_start_is_planned(agent, given):
     assert decide(agent, **given).task_id == "agent_7"
 
 
-def test_a_spawner_in_no_roster_is_not_judged_and_that_is_said():
+def test_a_spawner_outside_all_rosters_is_not_judged_and_reported():
     (note,) = decide(spawning_agent="stranger").notes
     assert "`stranger` is in none of the rosters" in note
     assert decide(spawning_agent="lead", **SAID).notes == ()
@@ -145,12 +145,12 @@ def test_models_of_a_plan(agent, display, cli, tier, colour):
     assert plan.acp.model == cli
 
 
-def test_the_first_roster_wins_and_one_can_be_asked_alone():
+def test_the_first_roster_wins_or_a_named_one():
     assert decide().roster == "crew"
     assert decide(rosters=Rosters(ROSTERS.by_id, ["plain"], {})).display_model == "opus"
 
 
-def test_a_plan_says_how_the_client_is_started():
+def test_a_plan_has_the_client_s_command():
     plan = decide(model="opus", thinking_budget=2048)
     assert plan.argv[:5] == ("claude", "-p", "--output-format", "text", "--append-system-prompt")
     assert plan.argv[5] == plan.system_prompt

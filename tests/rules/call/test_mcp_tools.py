@@ -48,6 +48,6 @@ def test_the_files_of_a_patch_are_paths(patch):
     assert set(named_paths({"patch": patch})) == {"src/a.py"}
 
 
-def test_which_tools_are_meant():
+def test_tools_matched_by_a_pattern():
     assert is_mcp_tool("mcp__files__write")
     assert not is_mcp_tool("Bash")

@@ -47,6 +47,6 @@ def test_without_a_lock_the_narrowest_wins():
     assert level(setting("organisation", "strict"), setting("user", "off")) == ("off", "user")
 
 
-def test_a_delegated_agent_works_whatever_is_locked():
+def test_a_lock_does_not_affect_a_delegated_agent():
     wide = setting("organisation", "strict", locked=True)
     assert level(wide, setting("session", "off", delegated=True)) == ("off", "session")

@@ -136,7 +136,7 @@ async def test_costs_are_shown_once(timelines):
     assert costs == [("spawn Explore", 1.0), ("job completed", 0.5)]
 
 
-async def test_a_session_is_shown_to_whom_it_belongs_and_to_their_leads_and_admins(timelines):
+async def test_a_session_is_shown_to_its_user_leads_and_admins(timelines):
     mine = await whole(timelines, ANN)
     assert await whole(timelines, LEAD) == mine
     assert await whole(timelines, ADMIN) == mine

@@ -142,7 +142,7 @@ def test_a_task_is_judged_before_its_wave_and_a_refusal_changes_nothing(make, po
     assert states(look(graph)) == states(graph)
 
 
-def test_a_whole_wave_starts_at_one_moment_or_not_at_all(http, make, post, look):
+def test_a_wave_starts_whole_or_not_at_all(http, make, post, look):
     graph = make()
     bad = post(graph, "spawn:batch", LEAD | {"tasks": {"task_a": {}, "task_b": {"required_tools": ["Edit"]}}})
     assert (bad.status_code, bad.json()["code"]) == (403, "tool_not_allowed")

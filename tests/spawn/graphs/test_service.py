@@ -215,7 +215,7 @@ async def test_an_old_graph_is_removed_with_all_that_is_kept_of_it(one):
         await one.spawning.graphs.get(ADA, graph)
 
 
-async def test_a_database_that_is_away_is_said_and_nothing_is_made(no_database, server):
+async def test_an_unavailable_database_is_reported_and_nothing_is_created(no_database, server):
     away = server(no_database)
     with pytest.raises(StoreUnavailable):
         await made(away)

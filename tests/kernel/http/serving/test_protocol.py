@@ -96,7 +96,7 @@ async def test_a_connection_between_requests_is_left_open(connect):
     ],
     ids=["ordinary", "http 1.0", "the last one", "HEAD", "expected"],
 )
-async def test_an_answer_says_its_length_and_kind_and_has_its_body_once(connect, head, body):
+async def test_an_answer_has_its_length_type_and_one_body(connect, head, body):
     reader, writer = await connect()
     writer.write(head + b"abcd")
     if b"100-continue" in head:
