@@ -70,7 +70,7 @@ def missing(page, text):
 
 
 @every("page", PAGES, ids=str)
-def test_a_page_names_what_is_there(page):
+def test_pages_name_existing_files(page):
     assert missing(ROOT / page, (ROOT / page).read_text()) == set()
 
 
@@ -103,7 +103,7 @@ def test_a_decision_record_fits_one_screen(page):
     assert max(map(len, lines)) <= 130, "a line of a decision record has at most 130 characters"
 
 
-def test_the_check_sees_what_is_gone():
+def test_a_missing_name_in_a_page_is_found():
     text = "`app/baton/gone.py`, `modes/gone.py`, [x](gone.md), `app/baton/main.py`, `modes/api.py`, [y](docs)"
     assert missing(ROOT / "README.md", text) == {"app/baton/gone.py", "modes/gone.py", "gone.md"}
 

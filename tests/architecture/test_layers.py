@@ -1,6 +1,8 @@
 """The import contracts of `pyproject.toml`, each proven by a violation; and rules they cannot express."""
 
+import re
 from copy import deepcopy
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import grimp
@@ -106,3 +108,30 @@ def test_api_modules_import_no_store(graph):
     broken, seeded = deepcopy(graph), ("baton.delegate.jobs.api", "baton.delegate.core.stores.jobs")
     broken.add_import(importer=seeded[0], imported=seeded[1])
     assert stores_of_apis(broken) == {seeded}
+
+
+WEB = ROOT / "web" / "src"
+SCREENS = WEB / "screens"
+
+
+def imports_of(path, text):
+    named = (path.parent / found for found in re.findall(r'(?:from|import\()\s*"(\.[^"]+)"', text))
+    return {(one.parent / f"{one.name}{end}").resolve() for one in named for end in (".ts", ".tsx")}
+
+
+def test_the_console_s_modules_have_no_circle_and_screens_share_only_parts():
+    paths = [path for path in WEB.rglob("*.ts*") if path.name != "schema.d.ts"]
+    graph = {path: imports_of(path, path.read_text()) & set(paths) for path in paths}
+    assert any(SCREENS in path.parents for path in paths)
+    TopologicalSorter(graph).prepare()
+    between = [
+        f"{path.relative_to(WEB)} imports {one.relative_to(WEB)}"
+        for path, found in graph.items()
+        if SCREENS in path.parents and path.parent != SCREENS
+        for one in found
+        if SCREENS in one.parents and one.parent != path.parent
+    ]
+    assert not between, f"screens share parts, never each other: {between}"
+    some = next(path for path in paths if graph[path])
+    with pytest.raises(CycleError):
+        TopologicalSorter({**graph, next(iter(graph[some])): {some}}).prepare()

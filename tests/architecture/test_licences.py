@@ -71,7 +71,7 @@ def test_every_extra_is_locked():
     assert sorted(wanted - found) == []
 
 
-def test_the_notices_name_what_is_depended_on():
+def test_notices_list_every_dependency():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text().lower()

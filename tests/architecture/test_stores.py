@@ -96,5 +96,5 @@ def test_every_store_is_tested_on_both_databases(tested):
     ("test", "wanted"),
     [("people/test_tokens.py", True), ("delegate/jobs/test_service.py", True), ("decide/test_api.py", False)],
 )
-def test_a_test_on_one_database_is_told_from_one_on_both(test, wanted):
+def test_tests_of_one_database_are_distinguished(test, wanted):
     assert on_both(TESTS / test) is wanted

@@ -30,13 +30,13 @@ def count_tests(path: Path) -> int:
     return len(yaml.safe_load(text)) if path.suffix == ".yaml" else len(_TEST.findall(text))
 
 
-def test_every_row_names_what_it_is_met_by_and_its_proof():
+def test_every_row_names_its_countermeasure_and_proof():
     assert len(ROWS) > 30
     assert {row[1]: len(row) for row in ROWS} == {row[1]: 4 for row in ROWS}
 
 
 @every("row", ROWS, ids=[f"{row[0][:20]}: {row[1][:60]}" for row in ROWS])
-def test_the_proof_of_a_row_is_there(row):
+def test_the_proof_of_a_row_exists(row):
     tries, proof = row[1], row[3]
     named = [ROOT / name for name in _NAMED.findall(proof)]
     assert named or OWN_TESTS in proof or "make audit" in proof, tries
@@ -48,7 +48,7 @@ def test_the_proof_of_a_row_is_there(row):
         assert rules or folders, "a row whose proof are rules' own tests names the rules"
 
 
-def test_readme_shows_five_rows_of_what_is_out_of_reach():
+def test_readme_shows_five_out_of_reach_rows():
     rows = {(row.what, row.instead) for row in out_of_reach().values()}
     section = README.partition("## What it does not keep out")[2].partition("\n## ")[0]
     shown = [tuple(line.strip("| ").split(" | ")) for line in section.splitlines() if line.startswith("| ")][1:]

@@ -53,7 +53,7 @@ def test_an_attack_is_stopped_whatever_the_client_and_the_mode(agent, kind):
 
 @pytest.mark.slow("starts a program for each line")
 @pytest.mark.parametrize("kind", RUN)
-def test_what_no_rule_sees_is_refused_or_without_effect(agent, tmp_path, kind):
+def test_attacks_without_a_rule_are_refused_or_without_effect(agent, tmp_path, kind):
     wrong = {
         call.name: found
         for number, call in enumerate(RUN[kind])
@@ -103,7 +103,7 @@ def test_there_are_as_many_attacks_as_were_promised():
     assert len([call for found in ATTACKS.values() for call in found]) + len(REQUESTS) >= 600
 
 
-def test_what_is_allowed_is_named_by_the_threat_model():
+def test_allowed_attacks_are_rows_of_the_threat_model():
     rows = out_of_reach()
     assert rows
     allowed = [call for found in ATTACKS.values() for call in found if call.want == "allowed"]

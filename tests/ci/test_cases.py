@@ -9,7 +9,7 @@ from tests.support.cases import every
 
 
 @every("is_async", [False, True])
-def test_each_row_that_fails_is_told_with_its_number_and_what_is_wrong(is_async):
+def test_each_failing_row_is_reported_with_number_and_error(is_async):
     tried = []
 
     def check(given, want, made):

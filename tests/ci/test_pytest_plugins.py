@@ -127,7 +127,7 @@ def test_a_module_that_is_left_out_as_a_whole_is_not_imported(run):
 
 
 @pytest.mark.parametrize("options", [(), ("-n1",), ("-n1", "--durations=1")])
-def test_a_worker_tells_how_each_test_ended(run, options):
+def test_a_worker_reports_each_test_s_result(run, options):
     *_, last = run("any", ENDS, *options).stdout.splitlines()
     for ended in ("1 failed", "2 passed", "1 skipped", "2 errors"):
         assert ended in last

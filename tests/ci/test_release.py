@@ -56,7 +56,7 @@ def named(kind, name):
 
 
 @every("kind", sorted(BEFORE))
-def test_what_left_the_public_interface_is_named_in_the_changelog(kind):
+def test_removed_interfaces_are_in_the_changelog(kind):
     gone = set(BEFORE[kind]) - set(NOW[kind]())
     assert not {name for name in gone if not named(kind, name)}, "name what a person could miss in CHANGELOG.md"
 

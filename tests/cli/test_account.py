@@ -22,7 +22,7 @@ JOB = {
 }  # fmt: skip
 
 
-def test_a_card_has_times_runner_costs_and_tells_attempts_apart():
+def test_a_card_has_times_runner_costs_and_attempts():
     times, runner, usage, first, second = arguments.lines(JOB)
     assert times.startswith("created 2026-05-04 ")
     assert times.endswith("took 2 min 1 s")
@@ -42,11 +42,11 @@ STANDING = [
 
 
 @every(("more", "said"), STANDING)
-def test_how_a_job_stands_is_said_in_lists(more, said):
+def test_lists_show_a_job_s_state(more, said):
     assert arguments.standing(JOB | more) == said
 
 
-def test_a_reader_of_the_events_is_told_of_a_full_disk_and_of_a_late_cancel(capsys):
+def test_event_readers_see_a_full_disk_and_a_late_cancel(capsys):
     card = Card()
     for state in (
         {"state": "running"},

@@ -144,7 +144,7 @@ BAD_EXPLAIN = [("", "no call: give one"), ("{", "not JSON"), ("[]", "must be a J
 
 
 @pytest.mark.parametrize(("stdin", "said"), BAD_EXPLAIN)
-def test_a_bad_payload_is_told_in_a_line(baton, stdin, said):
+def test_a_bad_payload_is_a_one_line_error(baton, stdin, said):
     found = baton("explain", stdin=stdin)
     assert found.returncode == 1
     assert any(part in found.stderr for part in said.split("|"))
@@ -155,7 +155,7 @@ UNUSABLE = [("BATON_CA_FILE", "/nowhere"), ("BATON_URL", "http://[::1")]
 
 
 @pytest.mark.parametrize(("name", "value"), UNUSABLE)
-def test_settings_that_cannot_be_used_are_told_in_a_line(baton, name, value):
+def test_unusable_settings_are_a_one_line_error(baton, name, value):
     found = baton("status", **{name: value})
     assert (found.returncode, len(found.stderr.splitlines())) == (1, 1)
     assert f"`{name}` is `{value}`" in found.stderr
@@ -164,14 +164,14 @@ def test_settings_that_cannot_be_used_are_told_in_a_line(baton, name, value):
     assert "NOT CHECKING SESSIONS HERE" in looked
 
 
-def test_the_status_is_told_to_people_and_scripts(baton):
+def test_status_has_text_and_json(baton):
     shown = baton("status")
     assert shown.returncode == 0, shown.stderr
     assert "redis up, database up" in shown.stdout
     assert json.loads(baton("status", "--json").stdout)["status"] == "ready"
 
 
-def test_the_doctor_names_what_is_wrong_and_what_mends_it(baton):
+def test_doctor_names_each_problem_and_its_fix(baton):
     shown = baton("doctor", BATON_HOEM="/x")
     assert shown.returncode == 0, shown.stdout
     assert "did you mean `BATON_HOME`" in shown.stdout
@@ -207,7 +207,7 @@ def answering_status(server):
         thread.join()
 
 
-def test_a_server_that_lacks_the_word_vectors_is_told_of(answering_status, baton):
+def test_missing_word_vectors_are_reported(answering_status, baton):
     url, changes = answering_status
     assert "word vectors" not in baton("status", BATON_URL=url).stdout + baton("doctor", BATON_URL=url).stdout
     changes["word_table"] = "missing"
@@ -215,7 +215,7 @@ def test_a_server_that_lacks_the_word_vectors_is_told_of(answering_status, baton
         assert "the table of word vectors is missing" in baton(word, BATON_URL=url).stdout
 
 
-def test_decisions_that_cannot_be_counted_are_not_none(answering_status, baton):
+def test_uncounted_decisions_are_not_shown_as_zero(answering_status, baton):
     url, changes = answering_status
     changes |= {"decisions": {}}
     assert "  decisions: none yet\n" in baton("status", BATON_URL=url).stdout
@@ -226,7 +226,7 @@ def test_decisions_that_cannot_be_counted_are_not_none(answering_status, baton):
 @pytest.mark.parametrize(
     "words", [("mode", "enable"), ("mode", "status"), ("status",), ("explain", "0" * 8 + "-" + "0" * 27)]
 )
-def test_an_absent_server_is_told_in_a_line_with_what_to_do(baton, words):
+def test_an_absent_server_is_a_one_line_error_with_the_remedy(baton, words):
     found = baton(*words, BATON_URL="http://127.0.0.1:9")
     assert found.returncode == 1
     assert "make serve" in found.stderr

@@ -57,7 +57,7 @@ def test_xdg_config_home_moves_the_file(tmp_path):
     assert config_path({"HOME": "/h", "XDG_CONFIG_HOME": ""}) == Path("/h/.config/baton/config")
 
 
-def test_saving_keeps_other_lines_and_lets_nobody_else_read(env):
+def test_saving_keeps_other_lines_and_restricts_the_file_mode(env):
     path = write(env, b"# mine\nBATON_USER=old\nBATON_WORK_ITEMS_COMMAND=x\nBATON_USER=older\n")
     path.chmod(0o644)
     save({"BATON_USER": "new", "BATON_TOKEN": "t"}, env)
@@ -74,7 +74,7 @@ def test_a_value_cannot_become_two_lines(env, value):
     assert not config_path(env).exists()
 
 
-def test_a_file_that_cannot_be_read_is_said(env):
+def test_an_unreadable_file_is_reported(env):
     config_path(env).mkdir(parents=True)
     with pytest.raises(SystemExit, match="baton: cannot read"):
         load(env)

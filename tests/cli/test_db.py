@@ -62,7 +62,7 @@ def test_an_agent_makes_itself_no_token(sqlite_url):
         (("check",), {"PORT": "many"}, 2, "`PORT` is `many`"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(arguments, env, code, words, tmp_path):
+def test_an_error_is_one_line(arguments, env, code, words, tmp_path):
     done = baton(*arguments, **({"BATON_HOME": str(tmp_path)} | env))
     assert done.returncode == code
     assert words in done.stderr

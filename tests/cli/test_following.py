@@ -11,7 +11,7 @@ from baton.cli.jobs.job_card import Card
 from baton.local.server import ApiError, Refused
 
 
-def test_a_cancel_that_comes_too_late_lets_the_end_be_seen(capsys):
+def test_a_late_cancel_shows_the_job_s_end(capsys):
     class Ended:
         asked = 0
 
@@ -92,7 +92,7 @@ def test_a_follower_outlasts_ten_minutes_without_a_server(monkeypatch, capsys):
     assert "The server answers again." in said
 
 
-def test_a_follower_gives_up_a_server_that_stays_away_with_a_status_of_its_own(monkeypatch, capsys):
+def test_following_an_absent_server_ends_with_its_own_status(monkeypatch, capsys):
     away = Away(monkeypatch, ApiError("no server answers"))
     assert follow(away, "job_1") == 75
     assert 600 < away.now < 620
@@ -106,7 +106,7 @@ def test_a_refusal_ends_the_following_at_once(monkeypatch):
     assert away.now == 0
 
 
-def test_a_follower_of_a_queued_job_is_told_why_it_waits_once(monkeypatch, capsys):
+def test_a_queued_job_s_reason_is_shown_once(monkeypatch, capsys):
     queued = {
         "state": "queued",
         "waiting": {

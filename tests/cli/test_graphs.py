@@ -35,20 +35,20 @@ def test_a_plan_is_printed_readably(baton):
     assert json.loads(baton("spawn", "planner", "Plan", *CREW, "--json"))["cli_model"] == "opus"
 
 
-def test_what_is_refused_is_said_and_a_stranger_is_noted(baton):
+def test_refusals_and_unknown_agents_are_shown(baton):
     assert "cannot spawn worker `explore`" in baton("spawn", "explore", "x", "--by", "dewey", *CREW, refused=True)
     assert "(missing_metadata)" in baton("spawn", "explore", "x", "--by", "stravinsky", *CREW, refused=True)
     assert "note: `me` is in none of the rosters" in baton("spawn", "explore", "x", "--by", "me", *CREW)
 
 
-def test_what_runs_names_its_job(baton, alice):
+def test_a_running_task_names_its_job(baton, alice):
     alice.post("/runners/g/poll", json=POLL | {"boot_id": "g", "slots": 0, "providers": ["claude_code", "codex"]})
     said = baton("spawn", "planner", "Plan", *CREW, "--run")
     assert "is queued; follow it with: baton jobs show job_" in said
     assert "waiting since " in said
 
 
-def test_a_graph_goes_from_wave_to_wave(baton, graph):
+def test_a_graph_runs_wave_by_wave(baton, graph):
     made = graph()
     assert "No graphs." not in baton("jobs", "graph", "list", "--session", "c1")
     said = baton("jobs", "graph", "show", made)
@@ -75,7 +75,7 @@ def test_a_graph_goes_from_wave_to_wave(baton, graph):
     assert json.loads(baton("jobs", "graph", "report", made, "--json"))["violations"] == {"wrong_wave": 1}
 
 
-def test_a_graph_is_made_of_a_file_and_says_what_is_wrong_with_it(baton, tmp_path):
+def test_a_graph_is_created_from_a_file_or_its_faults_are_named(baton, tmp_path):
     file = tmp_path / "tasks.json"
     file.write_text(json.dumps({"tasks": TASKS}))
     said = baton(

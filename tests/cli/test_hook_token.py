@@ -68,14 +68,14 @@ def test_a_person_s_token_in_the_file_is_replaced_once(dora, server, monkeypatch
     assert hooks_token(dora) == first
 
 
-def test_a_token_for_hooks_is_taken_as_it_is(admin, dora, monkeypatch):
+def test_a_hook_token_is_accepted_unchanged(admin, dora, monkeypatch):
     text, _ = token(admin, "dora", "hook", "web")
     monkeypatch.setenv("BATON_TOKEN", text)
     dora.does("install")
     assert hooks_token(dora) == text
 
 
-def test_a_server_that_cannot_be_asked_leaves_the_person_s_token_out(dora, monkeypatch):
+def test_without_the_server_the_person_s_token_is_left_out(dora, monkeypatch):
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:9")
     notes = " ".join(dora.does("install")["notes"])
     assert "No token was made for the hooks" in notes
@@ -130,7 +130,7 @@ def test_logout_forgets_it(server, dora, typing, capsys):
         ("own", "it descends from `claude` (process 7)", "for a person at a terminal"),
     ],
 )
-def test_what_is_no_person_s_is_not_kept(admin, dora, typing, monkeypatch, command, typed, doubt, why):
+def test_a_token_of_no_person_is_not_stored(admin, dora, typing, monkeypatch, command, typed, doubt, why):
     text = {"hook": token(admin, "dora", "hook", "web")[0], "own": dora.token}.get(typed, typed)
     monkeypatch.setattr("getpass.getpass", lambda _: text)
     monkeypatch.setattr("baton.shared.agent_process.own_doubt", lambda: doubt)
@@ -168,7 +168,7 @@ def test_up_works_with_the_person_s_token_and_later_with_that_of_the_hooks(dora,
     assert [one["verdict"] for one in again["findings"]] == ["ok", "warning"]
 
 
-def test_up_without_a_token_says_what_is_missing(dora, monkeypatch):
+def test_up_without_a_token_names_the_missing_token(dora, monkeypatch):
     monkeypatch.delenv("BATON_TOKEN")
     done = run("up", "--yes", env=dict(os.environ), cwd=dora.project)
     assert (done.returncode, "BATON_TOKEN is not set" in done.stderr) == (1, True)

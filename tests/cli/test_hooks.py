@@ -56,7 +56,7 @@ def test_install_adds_ours_once_and_uninstall_restores_every_byte(person, text, 
     assert sorted(p.name for p in person.settings.parent.iterdir()) == ["settings.json"]
 
 
-def test_without_a_settings_file_one_is_made_and_taken_away_again(person):
+def test_a_missing_settings_file_is_created_and_removed_again(person):
     person.does("install")
     assert set(person.hooks()) == set(EVENTS["claude-code"])
     person.does("install", "--transport", "http")
@@ -83,7 +83,7 @@ UNCLEAR: dict[str, tuple[str | bytes, str]] = {
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(("content", "why"), UNCLEAR.values(), ids=UNCLEAR)
 @pytest.mark.parametrize("command", ["install", "uninstall"])
-def test_a_file_that_is_not_understood_is_left_alone(person, content, why, command):
+def test_an_unreadable_file_is_not_changed(person, content, why, command):
     person.has(content)
     before = person.settings.read_bytes()
     result = person.types(command)
@@ -191,7 +191,7 @@ def test_each_client_and_scope_has_its_file(person, monkeypatch, client, scope, 
     assert not file.exists()
 
 
-def test_install_remembers_what_the_environment_says(person, monkeypatch):
+def test_install_stores_the_environment_s_settings(person, monkeypatch):
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:9/")
     monkeypatch.setenv("BATON_TOKEN", "tok")
     person.does("install")
@@ -214,7 +214,7 @@ def test_install_remembers_what_the_environment_says(person, monkeypatch):
         ((), '{"disableAllHooks": true}', "switches them all off"),
     ],
 )
-def test_what_a_person_has_to_know_is_said(person, options, settings, note):
+def test_install_prints_the_needed_notes(person, options, settings, note):
     person.has(settings)
     assert note in person.types("install", *options).output
 

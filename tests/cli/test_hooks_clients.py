@@ -36,7 +36,7 @@ FILES = [
 
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize(("client", "scope", "variable", "path"), FILES)
-def test_its_file_is_written_once_and_taken_away_and_what_is_the_persons_stays(
+def test_hooks_are_written_once_and_removed_without_the_person_s_settings(
     person, monkeypatch, client, scope, variable, path
 ):
     if variable:
@@ -67,7 +67,7 @@ def test_its_file_is_written_once_and_taken_away_and_what_is_the_persons_stays(
 
 
 @pytest.mark.parametrize("client", sorted({row[0] for row in FILES}))
-def test_a_file_that_baton_has_made_is_taken_away(person, client):
+def test_a_file_created_by_baton_is_removed(person, client):
     made = Path(person.does("install", "--client", client)["path"])
     assert made.exists()
     person.does("uninstall", "--client", client)
@@ -98,7 +98,7 @@ FOREIGN = [
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(("client", "text"), FOREIGN)
-def test_a_file_that_cannot_be_understood_or_is_anothers_is_left_alone(person, client, text):
+def test_an_unreadable_or_foreign_file_is_not_changed(person, client, text):
     place = {row[0]: row[3] for row in FILES if row[1] == "user" and not row[2]}[client]
     file = Path(place.format(home=person.home))
     file.parent.mkdir(parents=True)
@@ -128,7 +128,7 @@ def test_the_entries_of_copilot_and_cursor_have_their_own_forms(person):
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-closed",), 2)])
-def test_without_the_shim_a_call_goes_on_or_is_refused_as_installed(person, options, code):
+def test_without_the_shim_a_call_runs_or_is_refused_as_installed(person, options, code):
     made = person.does("install", "--client", "copilot-cli", *options)
     hooks = json.loads(Path(made["path"]).read_text())["hooks"]
     shutil.rmtree(person.home / ".local")

@@ -45,7 +45,7 @@ def test_an_odd_home_and_data_folder_are_quoted(person, monkeypatch, tmp_path):
         person.does("uninstall")
 
 
-def test_http_entries_post_to_the_relay_with_a_secret_that_nobody_else_reads(person, monkeypatch):
+def test_http_entries_post_to_the_relay_with_a_private_secret(person, monkeypatch):
     monkeypatch.setenv("BATON_URL", "https://baton.corp")
     monkeypatch.setenv("BATON_TOKEN", "s3cret")
     target = Path(person.does("install", "--relay")["path"])
@@ -102,7 +102,7 @@ def test_the_shim_asks_where_http_hooks_would_reach_a_proxy(person, monkeypatch,
 
 
 @pytest.mark.parametrize(("client", "is_told"), [("claude-code", True), ("codex", False), ("qwen", False)])
-def test_a_command_that_fails_blocks_where_the_client_can_be_told(person, client, is_told):
+def test_a_failing_command_blocks_in_clients_with_refusals(person, client, is_told):
     hooks = person.hooks(Path(person.does("install", "--client", client, "--fail-closed")["path"]))
     told = {event for event in hooks if "onFailure" in entry(hooks, event)}
     assert told == ({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit"} if is_told else set())
@@ -138,7 +138,7 @@ def test_a_user_s_line_names_the_shim_and_the_config_by_path(person, scope):
         ("http://127.0.0.1", "claude-code --shim python", "the hooks run `baton hook`"),
     ],
 )
-def test_http_is_refused_where_it_would_let_every_call_pass(person, monkeypatch, url, client, why):
+def test_http_is_refused_for_clients_that_fail_open(person, monkeypatch, url, client, why):
     monkeypatch.setenv("BATON_URL", url)
     result = person.types("install", "--transport", "http", "--client", *client.split())
     assert result.exit_code == 1
@@ -156,7 +156,7 @@ def test_claude_code_runs_the_hooks_after_a_call_in_the_background(person, trans
     assert all("command" in entry(hooks, event) for event in background)
 
 
-def test_codex_which_may_leave_background_hooks_out_has_none(person):
+def test_codex_has_no_background_hooks(person):
     path = Path(person.does("install", "--client", "codex")["path"])
     assert "async" not in path.read_text()
 

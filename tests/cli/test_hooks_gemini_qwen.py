@@ -22,7 +22,7 @@ def test_each_event_has_its_native_name_and_its_time_in_milliseconds(person, cli
 @pytest.mark.parametrize(
     ("client", "off"), [("gemini", {"hooksConfig": {"enabled": False}}), ("qwen", {"disableAllHooks": True})]
 )
-def test_a_switch_that_turns_them_off_is_told(person, client, off):
+def test_a_disabling_switch_is_reported(person, client, off):
     file = person.home / f".{client}" / "settings.json"
     file.parent.mkdir()
     file.write_text(json.dumps(off))

@@ -31,7 +31,7 @@ def measured(person, client="claude-code"):
     return ran.stdout.split(" ")
 
 
-def test_what_was_installed_is_written_down_as_the_shim_measures_it(person):
+def test_the_manifest_has_the_shim_s_digests(person):
     person.does("install")
     now, manifest = measured(person)
     assert now == manifest == config(person)["BATON_DIGESTS_CLAUDE_CODE"]
@@ -74,7 +74,7 @@ def test_other_settings_may_change(person):
     assert person.does("status")["differences"] == {"claude-code": []}
 
 
-def test_what_is_uninstalled_is_not_missed(person):
+def test_uninstalled_hooks_are_not_reported_missing(person):
     person.does("install")
     person.does("uninstall")
     assert person.does("status")["differences"] == {}

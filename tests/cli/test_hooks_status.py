@@ -40,7 +40,7 @@ def status_server() -> Iterator[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize(
     ("protocol", "word"), [("1", "fits the hooks"), ("2", "update the older"), (None, "not report")]
 )
-def test_status_tells_what_is_where_and_when_it_was_last_heard_of(person, monkeypatch, status_server, protocol, word):
+def test_status_shows_installed_hooks_and_last_contact(person, monkeypatch, status_server, protocol, word):
     url, answer = status_server
     seen = {"user": "ada", "client": "claude-code", "last_seen": "2026-01-02T03:04:05Z", "protocol": "1"}
     script = {"user": "ada", "client": "api", "last_seen": "2026-01-02T03:04:06Z"}  # it says no protocol
@@ -67,7 +67,7 @@ def test_status_tells_what_is_where_and_when_it_was_last_heard_of(person, monkey
     assert "2026-01-02T03:04:05Z" in text
 
 
-def test_a_socket_that_a_killed_server_left_behind_keeps_nobody_from_the_server(person, monkeypatch, status_server):
+def test_a_stale_socket_does_not_block_access(person, monkeypatch, status_server):
     url, answer = status_server
     answer |= {"version": "0.1.0", "protocol": "1", "clients": []}
     monkeypatch.setenv("BATON_URL", url)
@@ -83,7 +83,7 @@ def test_a_socket_that_a_killed_server_left_behind_keeps_nobody_from_the_server(
     assert server["answers"], server
 
 
-def test_status_tells_what_is_wrong(person, monkeypatch):
+def test_status_names_problems(person, monkeypatch):
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:1")
     assert "run `baton hooks install`" in person.types("status").output
     person.does("install", "--transport", "http")

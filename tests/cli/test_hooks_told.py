@@ -22,7 +22,7 @@ def known(server, person, monkeypatch):
     return ask
 
 
-def test_the_server_knows_what_is_installed_and_never_heard_of(known, person):
+def test_the_server_lists_installed_hooks_without_contact(known, person):
     result = person.does("install", "--client", "codex")
     assert not [note for note in result["notes"] if "server" in note]
     (codex,) = until(lambda: list(known().values()))  # a slow database is answered for from memory
@@ -32,7 +32,7 @@ def test_the_server_knows_what_is_installed_and_never_heard_of(known, person):
     until(lambda: not known())
 
 
-def test_hooks_that_are_left_in_another_scope_stay_known(known, person):
+def test_hooks_left_in_another_scope_stay_known(known, person):
     person.does("install")
     person.does("install", "--scope", "project")
     person.does("uninstall", "--scope", "user")
@@ -41,7 +41,7 @@ def test_hooks_that_are_left_in_another_scope_stay_known(known, person):
     until(lambda: not known())
 
 
-def test_without_a_server_hooks_are_installed_and_removed_all_the_same(person, monkeypatch):
+def test_hooks_are_installed_and_removed_without_a_server(person, monkeypatch):
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:1")
     result = person.does("install")
     assert result["changed"]

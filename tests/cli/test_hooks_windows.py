@@ -119,7 +119,7 @@ def test_a_line_with_baton_on_the_search_path_has_nothing_to_quote(client, event
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-closed",), 2)])
-def test_on_posix_a_call_goes_on_or_is_refused_where_baton_is_missing(person, monkeypatch, options, code, tmp_path):
+def test_on_posix_a_call_runs_or_is_refused_without_baton(person, monkeypatch, options, code, tmp_path):
     program = tmp_path / "baton"
     program.symlink_to("/bin/true")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")

@@ -48,7 +48,7 @@ def test_a_task_is_delegated_listed_shown_and_read(baton, alice):
     )
 
 
-def test_who_delegates_is_told_why_the_job_waits(typed, server):
+def test_delegate_prints_why_the_job_waits(typed, server):
     def baton(*words, **more):
         return typed(*words, BATON_USER="walter", **more)
 
@@ -84,7 +84,7 @@ def test_the_arguments_of_a_job_are_options_of_the_same_names(baton):
         assert said in baton("delegate", "x", *words, refused=True)
 
 
-def test_what_is_wrong_is_said_in_the_server_s_words(baton):
+def test_errors_have_the_server_s_text(baton):
     assert "did you mean `claude_code`" in baton("delegate", "x", "--provider", "claude", refused=True)
     assert "there is no job `job_0`" in baton("jobs", "cancel", "job_0", refused=True)
 
@@ -123,7 +123,7 @@ LISTED = """2 changed files:
 """
 
 
-def test_what_a_job_changed_is_shown_and_only_its_machine_has_it_to_apply(baton, alice):
+def test_a_job_s_changes_are_shown_anywhere_and_applied_on_its_machine(baton, alice):
     job = job_of(baton("delegate", "make", "--worktree"))
     assert f"Job {job} is queued and has no changes" in baton("jobs", "diff", job)
     _, proof = lease(alice)
@@ -214,7 +214,7 @@ def test_a_change_in_another_runner_s_words_still_shows_its_difference(baton, al
     assert baton("jobs", "show", job, "--follow").endswith("completed\n")
 
 
-def test_a_result_is_applied_once_and_a_conflict_leaves_the_files_alone(person, tmp_path, monkeypatch, capsys):
+def test_a_result_is_applied_once_and_a_conflict_changes_no_file(person, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     shop = tmp_path / "repository"
     shop.mkdir()

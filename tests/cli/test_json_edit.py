@@ -53,7 +53,7 @@ def test_drop(text, path, result):
         ("[" * 100_000, 1, "nested too deeply"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_its_line(text, line, why):
+def test_unreadable_json_is_refused_with_its_line(text, line, why):
     with pytest.raises(UnclearError, match=why) as caught:
         check(text)
     assert caught.value.line == line
@@ -74,7 +74,7 @@ COMMENTS = ["// mine", "/* y */", "// last", "// end", "// only", "/* a,", "// c
 
 
 @every("text", COMMENTED)
-def test_comments_stay_and_what_was_put_in_is_taken_out_without_a_trace(text):
+def test_comments_stay_and_an_added_value_is_removed_without_a_trace(text):
     added = put(text, ["hooks"], {"x": [1]})
     assert check(added) == check(text) | {"hooks": {"x": [1]}}
     assert [one in added for one in COMMENTS] == [one in text for one in COMMENTS]
@@ -82,7 +82,7 @@ def test_comments_stay_and_what_was_put_in_is_taken_out_without_a_trace(text):
 
 
 @every("text", COMMENTED)
-def test_no_comment_goes_with_a_value_beside_it(text):
+def test_a_comment_beside_a_removed_value_stays(text):
     for key in check(text):
         left = drop(text, [key])
         assert check(left) == {name: value for name, value in check(text).items() if name != key}

@@ -23,7 +23,7 @@ def test_a_time_span_is_a_number_and_a_unit(text, span):
 
 
 @every("text", NO_SPANS)
-def test_anything_else_is_refused_with_what_is_allowed(text):
+def test_other_values_are_refused_with_the_allowed_ones(text):
     with pytest.raises(ValueError, match=r"is not a time span; give a number"):
         time_span(text)
 
@@ -42,11 +42,11 @@ def test_a_bare_number_counts_in_the_unit_that_the_option_had():
 
 
 @pytest.mark.parametrize(("text", "ago"), [("30m", timedelta(minutes=30)), ("7d", timedelta(days=7))])
-def test_a_span_in_the_past_becomes_a_moment(text, ago):
+def test_a_span_becomes_a_past_timestamp(text, ago):
     assert abs(datetime.now(UTC) - ago - datetime.fromisoformat(options.past(text))) < timedelta(minutes=1)
 
 
-def test_a_moment_stays_and_has_an_offset():
+def test_a_timestamp_is_kept_with_its_offset():
     assert options.past("2026-05-01T08:00:00Z") == "2026-05-01T08:00:00+00:00"
     assert datetime.fromisoformat(options.past("2026-05-01")).tzinfo
     assert (options.past(""), options.from_now("")) == ("", "")

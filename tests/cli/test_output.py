@@ -46,7 +46,7 @@ def test_a_piped_table_has_a_line_for_each_row_and_cuts_nothing_off(capsys):
     ]
 
 
-def test_without_rows_a_sentence_says_so(capsys):
+def test_an_empty_table_is_a_sentence(capsys):
     show_table(("id",), [], none="No rows.")
     assert capsys.readouterr().out == "No rows.\n"
 
@@ -108,7 +108,7 @@ def test_unseen_characters_are_shown_escaped_in_texts_and_tables(terminal, capsy
 
 
 @pytest.mark.parametrize("show", [show_json, show_json_line])
-def test_unseen_characters_are_escaped_in_json_whose_value_stays(show, capsys):
+def test_invisible_characters_are_escaped_in_json(show, capsys):
     show({UNSEEN: [UNSEEN, "ü"]})
     text = capsys.readouterr().out
     assert json.loads(text) == {UNSEEN: [UNSEEN, "ü"]}

@@ -21,7 +21,7 @@ def test_a_pattern_is_added_found_approved_merged_and_retired(baton):
     assert "No patterns" in baton("patterns", "list", "--status", "validated")
 
 
-def test_what_is_wrong_is_said(baton):
+def test_errors_are_shown(baton):
     assert "check.forbidden" in baton("patterns", "add", "x", "--forbidden", "(", refused=True)
     assert "there is no pattern" in baton("patterns", "approve", "none", refused=True)
     assert "empty" in baton("patterns", "search", " ", refused=True)

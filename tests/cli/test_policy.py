@@ -40,7 +40,7 @@ def test_the_shipped_set_passes(run):
     assert run("lint")[0] == 0
 
 
-def test_a_failing_test_is_told_with_file_and_line(run, team):
+def test_a_failing_test_is_reported_with_file_and_line(run, team):
     path = team / "team" / "no-deploy.yaml"
     path.write_text(RULE.replace("deploy now", "ship now"))
     code, text = run("test", team)
@@ -50,7 +50,7 @@ def test_a_failing_test_is_told_with_file_and_line(run, team):
     assert (code, json.loads(text)["problems"][0]["line"]) == (1, 6)
 
 
-def test_explain_says_who_decides_and_why_others_do_not(run, team):
+def test_explain_names_the_deciding_rule_and_why_others_do_not_match(run, team):
     payload = json.dumps({"toolName": "Bash", "toolInput": {"command": "deploy prod"}, "cwd": "/repo"})
     code, text = run("explain", team, stdin=payload)
     assert code == 0
@@ -74,7 +74,7 @@ def test_explain_says_who_decides_and_why_others_do_not(run, team):
         (["schema", "rul"], "", "unknown kind `rul`; did you mean `rule`?"),
     ],
 )
-def test_what_cannot_be_carried_out_exits_with_2(run, args, stdin, expected):
+def test_an_impossible_command_exits_with_2(run, args, stdin, expected):
     code, text = run(*args, stdin=stdin)
     assert code == 2
     assert expected in text

@@ -93,7 +93,7 @@ def test_a_refused_push_names_every_problem(baton, folder):
         (("replay", "--version", "1", "--since", "soon"), "neither a time span"),
     ],
 )
-def test_what_cannot_be_carried_out_says_why(baton, words, said):
+def test_an_impossible_command_names_the_reason(baton, words, said):
     done = baton(*words)
     assert (done.returncode, said in done.stderr) == (2, True)
 

@@ -132,7 +132,7 @@ def test_a_filter_by_a_misspelt_name_is_refused_with_the_nearest_one(baton, alic
         assert "did you mean `guardrails/force-push`?" in baton(*words, "--rule", rule, refused=True)
 
 
-def test_lists_show_what_the_console_shows_and_with_mine_only_ones_own(baton, server):
+def test_lists_match_the_console_and_mine_filters_them(baton, server):
     """A server without tokens. Another project's name is corrected."""
     headers = {"Baton-User": "someone-else", "Baton-Project": "github.com/acme/seen"}
     with server.client(**headers) as other:

@@ -40,7 +40,7 @@ def test_a_folder_is_pushed_listed_shown_and_removed(baton, tmp_path):
     assert baton("show", "shop").returncode == 1
 
 
-def test_what_is_no_folder_of_agents_is_told(baton, tmp_path):
+def test_a_folder_without_agents_is_an_error(baton, tmp_path):
     assert baton("push", str(tmp_path / "nowhere")).returncode == 2
     (tmp_path / "empty").mkdir()
     refused = baton("push", str(tmp_path / "empty"))

@@ -28,7 +28,7 @@ def test_init_writes_a_file_once(baton, tmp_path):
     assert (again.returncode, "--force" in again.stderr) == (1, True)
 
 
-def test_doctor_tells_what_answers_and_what_is_missing(baton, tmp_path):
+def test_doctor_lists_working_and_missing_agents(baton, tmp_path):
     (tmp_path / "shop").mkdir()
     providers = {
         "codex": {"command": [sys.executable, "-I", "-S", str(AGENT)]},
@@ -46,7 +46,7 @@ def test_doctor_tells_what_answers_and_what_is_missing(baton, tmp_path):
     assert [ok for what, ok in found.items() if "no server answers" in what] == [False]
 
 
-def test_without_a_file_it_says_how_one_is_made(baton):
+def test_without_a_file_its_creation_is_explained(baton):
     done = baton("run")
     assert (done.returncode, "baton runner init" in done.stderr) == (1, True)
 

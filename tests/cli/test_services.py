@@ -28,7 +28,7 @@ def machine(tmp_path, server, user):
     return lambda *words: run("runner", *words, env=env, cwd=tmp_path)
 
 
-def test_a_runner_is_installed_seen_stopped_and_its_log_is_there(machine, tmp_path):
+def test_a_runner_service_is_installed_listed_and_stopped_with_its_log(machine, tmp_path):
     home = Home(tmp_path / ".local" / "state" / "baton" / "runner")
     assert "No runner runs here" in machine("stop").stdout
     done = machine("install")
@@ -99,7 +99,7 @@ def test_neither_an_agent_nor_a_script_agrees_or_starts_it(asked, monkeypatch, w
     assert asked == []
 
 
-def test_who_may_make_no_token_is_told_how_to_get_one(monkeypatch, tmp_path):
+def test_without_permission_for_tokens_the_way_to_one_is_shown(monkeypatch, tmp_path):
     monkeypatch.delenv("BATON_TOKEN", raising=False)
     monkeypatch.setenv("BATON_URL", "http://127.0.0.1:9")
     with pytest.raises(ApiError, match=r"baton token create --user .* --role runner"):

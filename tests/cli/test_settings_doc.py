@@ -13,7 +13,7 @@ def test_the_operations_document_has_the_settings_of_today(document):
     assert written(document) == document, "run `make operations` and commit docs/operations.md"
 
 
-def test_every_setting_is_told_with_its_meaning():
+def test_every_setting_has_a_description():
     for name, field in Settings.model_fields.items():
         assert field.description, f"`{name}` has no description"
         assert f"`BATON_{name.upper()}`" in table() or name == "port"

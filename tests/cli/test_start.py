@@ -14,7 +14,7 @@ HEAVY = {"acp", "fastapi", "httpx2", "mcp", "msgspec", "numpy", "pydantic", "ric
 """Packages that take longer to import than a fast command takes to run."""
 
 
-def test_the_table_says_of_each_command_what_its_own_help_says():
+def test_the_table_has_each_command_s_own_help():
     for name, command in COMMANDS.items():
         first, *_ = load(name, command).help.strip().split("\n\n")
         assert " ".join(first.split()) == command.help, name

@@ -24,7 +24,7 @@ def baton(server, typed):
     return lambda who, *words, **more: typed(*words, BATON_TOKEN=server.tokens[who], **more)
 
 
-def test_a_lead_has_the_prompts_of_their_team_kept_and_nobody_elses(server, baton):
+def test_a_lead_switches_prompts_on_for_their_team_only(server, baton):
     assert "web      not kept" in baton("dora", "team", "list")
     assert "Team web keeps prompts" in baton("lea", "team", "set", "web", "--keep-prompts", "--reason", "study")
     assert "there is no team `web` whose settings you may change" in baton(
@@ -37,7 +37,7 @@ def test_a_lead_has_the_prompts_of_their_team_kept_and_nobody_elses(server, bato
     assert "study" in baton("admin", "audit", "--kind", "team")
 
 
-def test_an_admin_enters_a_team_and_says_what_it_answers_for(baton):
+def test_an_admin_adds_a_team_with_its_projects(baton):
     assert "Team ops exists" in baton("admin", "team", "add", "ops")
     assert "No team owns" in baton("lea", "team", "project", "list")
     assert "Team ops owns github.com/acme/shop" in baton(

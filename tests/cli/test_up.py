@@ -105,7 +105,7 @@ def test_a_hook_that_lets_the_canary_run_is_an_error(machine, monkeypatch):
     assert found["the hook of Codex CLI let a call run that must be refused; the server recorded allow"] == "error"
 
 
-def test_an_installation_is_told_in_three_lines(machine):
+def test_up_reports_an_installation_in_three_lines(machine):
     lines = machine.types("hooks", "install").stdout.splitlines()
     assert lines[0] == f"Installed the hooks of Claude Code in {machine.home}/.claude/settings.json."
     assert len(lines) == 3

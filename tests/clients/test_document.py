@@ -9,7 +9,7 @@ def test_the_document_has_the_clients_of_today(request):
     assert text == document(), "run `make operations` and commit docs/clients.md"
 
 
-def test_every_client_is_told_with_its_version():
+def test_the_page_lists_every_client_with_its_version():
     for client in SPECS.values():
         assert (client.version or "not proven") in summary(client)[0]
 

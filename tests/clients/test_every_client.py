@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from baton.clients.event import HookAnswer
 from baton.clients.registry import CLIENTS, SPECS
-from baton.local.hook import start_environment
+from baton.local.hook.clients import place_of
 from baton.shared import agent_process
 from tests.support.cases import every
 from tests.support.shipped import shipped
@@ -24,30 +24,17 @@ ANSWERS = st.builds(
 )
 EVENTS = st.sampled_from([PRE, "PostToolUse", "SessionStart", "Stop", "PermissionRequest", "Notification", ""])
 KNOWN = {
-    "claude-code": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
-    "codex": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
-    "copilot-cli": {
-        "permissionDecision",
-        "permissionDecisionReason",
-        "modifiedArgs",
-        "additionalContext",
-        "decision",
-        "reason",
-    },
-    "cursor": {"permission", "user_message", "agent_message", "updated_input", "additional_context", "continue"},
-    "gemini": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
-    "opencode": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
-    "qwen": {"hookSpecificOutput", "decision", "reason"},
-}
-WORDS = {
-    "claude-code": {"deny", "ask"},
-    "codex": {"deny", "allow"},
-    "copilot-cli": {"deny", "ask"},
-    "cursor": {"deny"},
-    "gemini": {"deny"},
-    "opencode": {"deny"},
-    "qwen": {"deny", "ask"},
-}
+    "claude-code": ("hookSpecificOutput systemMessage decision reason", "deny ask"),
+    "codex": ("hookSpecificOutput systemMessage decision reason", "deny allow"),
+    "copilot-cli": (
+        "permissionDecision permissionDecisionReason modifiedArgs additionalContext decision reason", "deny ask"
+    ),
+    "cursor": ("permission user_message agent_message updated_input additional_context continue", "deny"),
+    "gemini": ("hookSpecificOutput systemMessage decision reason", "deny"),
+    "opencode": ("hookSpecificOutput systemMessage decision reason", "deny"),
+    "qwen": ("hookSpecificOutput decision reason", "deny ask"),
+}  # fmt: skip
+"""The keys and the effects of each client's answers."""
 
 
 def without_input(sent):
@@ -68,13 +55,14 @@ def test_no_client_is_ever_sent_a_null_an_unknown_key_or_an_unknown_word(client,
     assert not has_none(
         {**without_input(sent), "hookSpecificOutput": without_input(sent.get("hookSpecificOutput", {}))}
     )
-    assert set(sent) <= KNOWN[client]
+    keys, effects = KNOWN[client]
+    assert set(sent) <= set(keys.split())
     refused = "deny" if client == "gemini" else "block"
     assert sent.get("decision", refused) == refused
     specific = sent.get("hookSpecificOutput", {})
     assert not specific or specific.get("hookEventName") == (None if client == "gemini" else event)
     decided = {**sent, **specific}
-    assert decided.get("permissionDecision", "deny") in WORDS[client]
+    assert decided.get("permissionDecision", "deny") in effects.split()
     if specific.get("permissionDecision") == "deny":
         assert client != "codex" or set(sent) == {"hookSpecificOutput"}
 
@@ -100,14 +88,10 @@ def test_an_unknown_event_has_no_meaning(client):
     assert CLIENTS[client].read({"hook_event_name": "TeammateIdle"}, "").name == "other"
 
 
-MARKS = {"claude-code": "CLAUDECODE", "copilot-cli": "COPILOT_CLI", "cursor": "CURSOR_AGENT", "gemini": "GEMINI_CLI"}
-
-
 @every("client", CLIENTS)
-def test_the_guardrails_know_the_endpoint_the_program_and_the_variables_of_a_client(client):
+def test_every_client_is_known_by_its_endpoint_program_and_variables(client):
     assert f"*/hooks/{client}" in shipped().config.lists["hook_api"]
     assert (program := SPECS[client].program or client) in shipped().config.lists["clients"]
     assert agent_process._CLIENTS.fullmatch(program)
-    mark = MARKS.get(client, client.upper())
-    assert any(one.startswith(mark) for one in start_environment._OF_AGENTS)
-    assert any(agent_process._OF_AGENTS.fullmatch(one) for one in (mark, f"{mark}_CI", f"{mark}_CODE"))
+    assert (marks := place_of(client).marks)
+    assert all(agent_process._OF_AGENTS.fullmatch(one.rstrip("=")) for one in marks)

@@ -50,7 +50,7 @@ def test_a_person_signs_in_with_their_account_and_is_back_where_they_were(world,
         page.troubles.clear()  # what was asked for before signing in was refused
 
 
-def test_who_is_refused_reads_why_and_can_begin_again(world, company):
+def test_a_refused_sign_in_shows_the_reason_and_a_retry(world, company):
     with browser_of(world, company) as page:
         page.goto("/ui/sign-in")
         page.get_by_role("button", name="Sign in with Acme").click()
@@ -66,7 +66,7 @@ def test_who_is_refused_reads_why_and_can_begin_again(world, company):
         page.troubles.clear()  # the browser counts each refusal as an error
 
 
-def test_while_the_provider_is_away_a_token_signs_in(world, company):
+def test_a_token_signs_in_while_the_provider_is_unavailable(world, company):
     with browser_of(world, company) as page, company.admin() as admin:
         page.goto("/ui/sign-in")
         page.get_by_role("button", name="Sign in with Acme").wait_for()

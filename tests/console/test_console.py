@@ -31,14 +31,14 @@ def test_a_link_signs_in_once_and_leaves_no_trace_in_the_address(world, page):
     page.troubles.clear()  # the browser counts the refusal as an error
 
 
-def test_an_address_without_a_screen_says_so_and_leads_back(signed_in):
+def test_an_unknown_address_links_back(signed_in):
     signed_in.goto("/ui/nowhere/at/all")
     signed_in.get_by_role("heading", name="No such screen").wait_for()
     signed_in.get_by_role("main").get_by_role("link", name="Now").click()
     signed_in.get_by_role("heading", name="Now").wait_for()
 
 
-def test_a_refused_call_arrives_by_itself_and_says_why(world, signed_in):
+def test_a_refused_call_appears_live_with_its_reason(world, signed_in):
     server, _ = world
     call(server, "sudo rm -rf / # the-first-call")
     row = signed_in.locator("[data-decision]", has_text="the-first-call")
@@ -52,7 +52,7 @@ def test_a_refused_call_arrives_by_itself_and_says_why(world, signed_in):
     drawer.wait_for(state="hidden")
 
 
-def test_a_paused_feed_stays_as_it_is(world, signed_in):
+def test_a_paused_feed_does_not_change(world, signed_in):
     server, _ = world
     signed_in.get_by_role("button", name="Pause").click()
     call(server, "git status # while-paused")
@@ -62,7 +62,7 @@ def test_a_paused_feed_stays_as_it_is(world, signed_in):
     signed_in.locator("[data-decision]", has_text="while-paused").wait_for()
 
 
-def test_filters_stand_in_the_address_and_the_keyboard_reaches_them(world, signed_in):
+def test_filters_are_in_the_address_and_reachable_by_keyboard(world, signed_in):
     server, _ = world
     call(server, "git status # harmless")
     call(server, "sudo rm -rf / # harmful")
@@ -80,7 +80,7 @@ def test_filters_stand_in_the_address_and_the_keyboard_reaches_them(world, signe
     assert signed_in.get_by_label("Effect").input_value() == "deny"
 
 
-def test_what_an_agent_writes_is_text_and_never_runs(world, signed_in):
+def test_agent_output_is_never_executed(world, signed_in):
     server, _ = world
     call(server, "echo '<img src=x onerror=alert(1)><script>alert(2)</script>' # scripted")
     row = signed_in.locator("[data-decision]", has_text="scripted")

@@ -93,7 +93,7 @@ def test_a_large_difference_is_folded_and_read_in_pages_from_the_runner(world, s
     large.get_by_text("line 11999", exact=True).wait_for()
 
 
-def test_a_running_job_is_cancelled_only_when_one_says_so_twice(world, shop, signed_in):
+def test_cancelling_a_running_job_needs_a_confirmation(world, shop, signed_in):
     server, _ = world
     job = delegate(server, "say working\nsleep 300", description="A long one")
     signed_in.goto(f"/ui/delegations/{job}")
@@ -139,7 +139,7 @@ def test_nothing_that_an_agent_writes_can_run_or_break_the_page(world, shop, sig
     assert "<script>window.hacked = 1</script>" in card.inner_text()
 
 
-def test_jobs_that_run_together_stand_side_by_side_and_are_tabs_on_a_phone(world, shop, signed_in):
+def test_parallel_jobs_are_columns_or_tabs_on_a_phone(world, shop, signed_in):
     server, _ = world
     first = delegate(server, "say first-words\nsleep 300", description="First", session_id="both")
     second = delegate(
@@ -160,7 +160,7 @@ def test_jobs_that_run_together_stand_side_by_side_and_are_tabs_on_a_phone(world
             http.post(f"/jobs/{job}/cancel")
 
 
-def test_the_list_says_why_a_job_waits_and_approves(world, shop, signed_in):
+def test_the_list_shows_why_a_job_waits_and_approves_it(world, shop, signed_in):
     server, _ = world
     job = delegate(server, "say x", description="Needs a yes", approval="ask")
     signed_in.goto("/ui/delegations?state=pending_approval")

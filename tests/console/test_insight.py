@@ -24,7 +24,7 @@ def report_tokens(client, session, model="claude-haiku-4-5"):
     until(lambda: client.get("/analytics/cost", params={"session_id": session}).json()["items"])
 
 
-def test_an_empty_server_says_what_to_do_and_a_day_of_calls_draws_every_chart(fresh):
+def test_an_empty_server_shows_the_next_step_and_a_day_of_calls_every_chart(fresh):
     server, page = fresh
     page.goto("/ui/insight")
     page.get_by_text("Nobody reported a wrong block").wait_for()
@@ -42,7 +42,7 @@ def test_an_empty_server_says_what_to_do_and_a_day_of_calls_draws_every_chart(fr
     assert_accessible(page)
 
 
-def test_a_chart_is_a_table_and_a_file_and_its_period_stands_in_the_address(world, signed_in):
+def test_a_chart_has_a_table_a_file_and_its_period_in_the_address(world, signed_in):
     server, _ = world
     with server.client() as admin:
         report_tokens(admin, "insight-2")
@@ -77,7 +77,7 @@ def test_charts_follow_the_colours_and_fit_a_phone(world, signed_in):
     signed_in.get_by_role("button", name="Light colours").click()
 
 
-def test_a_developer_sees_their_own_figures_alone(world, tmp_path):
+def test_a_developer_sees_their_own_figures_only(world, tmp_path):
     _, browser = world
     with serving(tmp_path / "home", BATON_AUTH="on") as server:
         token = (server.home / "admin-token").read_text().strip()

@@ -38,7 +38,7 @@ def test_the_palette_goes_to_a_screen_and_to_a_rule(signed_in, typed, address):
     assert signed_in.url.endswith(address)
 
 
-def test_j_and_k_move_through_rows_enter_opens_and_escape_comes_back(world, signed_in):
+def test_j_and_k_move_enter_opens_and_escape_closes(world, signed_in):
     server, _ = world
     for number in range(3):
         call(server, f"git log -{number + 1} # rows")

@@ -37,7 +37,7 @@ def figure(page, name):
     return page.get_by_role("region", name="Counts").get_by_role("link", name=name)
 
 
-def test_an_empty_page_says_what_to_do_and_its_steps_turn_green_by_themselves(world, page, tmp_path):
+def test_an_empty_page_shows_steps_and_marks_completed_ones(world, page, tmp_path):
     with serving(tmp_path / "home") as server:
         sign_in(server, page)
         steps = page.get_by_role("region", name="First steps")
@@ -74,7 +74,7 @@ def test_a_freeze_is_an_alarm_with_its_author_and_reason(world, page):
         http.delete("/freezes", params={"scope": "session", "id": "iced"}).raise_for_status()
 
 
-def test_a_request_that_nobody_may_answer_is_an_alarm(fresh):
+def test_an_unanswerable_request_is_an_alarm(fresh):
     server, page = fresh
     with server.client() as http:
         body = {"files": {"team/deploys.yaml": FOR_A_LEAD}}
@@ -102,7 +102,7 @@ def test_every_count_is_a_link_to_the_list_that_it_counts(world, signed_in):
     signed_in.get_by_role("region", name="as a table").get_by_role("row").nth(1).wait_for()
 
 
-def test_a_held_list_stays_and_counts_what_is_new(world, signed_in):
+def test_a_paused_list_counts_new_rows(world, signed_in):
     server, _ = world
     live(signed_in).wait_for()
     signed_in.keyboard.press("Space")

@@ -150,7 +150,7 @@ def test_a_refusal_by_a_locked_rule_offers_ways_that_end_and_one_click_undoes(no
     page.get_by_text("own/dead.yaml").first.wait_for(state="attached")
 
 
-def test_a_layer_is_rolled_back_on_a_phone_which_has_no_editor(no_layers, signed_in):
+def test_a_layer_is_rolled_back_on_a_phone(no_layers, signed_in):
     server, page = no_layers, signed_in
     with server.client() as http:
         where = "/policies/layers/organisation?activate=true"
@@ -189,7 +189,7 @@ def test_a_replay_can_be_cancelled(no_layers, signed_in):
     page.get_by_role("button", name="Replay the draft").wait_for()
 
 
-def test_who_may_not_write_a_layer_is_told_why_and_sees_none_of_anothers(world, page, no_layers):
+def test_readers_of_a_layer_see_why_they_cannot_write_it(world, page, no_layers):
     server = no_layers
     with server.client(**{"Baton-User": "dora"}) as dora:
         page.goto(dora.post("/session/links").json()["path"])
@@ -210,7 +210,7 @@ def test_who_may_not_write_a_layer_is_told_why_and_sees_none_of_anothers(world, 
     page.troubles.clear()  # the browser counts refusals as errors
 
 
-def test_an_empty_layer_says_what_to_do_and_screens_are_accessible(no_layers, signed_in):
+def test_an_empty_layer_shows_the_next_step_and_screens_are_accessible(no_layers, signed_in):
     page = signed_in
     page.goto("/ui/policies")
     page.get_by_text("Only the shipped rules.").wait_for()

@@ -61,7 +61,7 @@ def test_a_live_session_shows_its_time_line_and_its_agents(world, lived, signed_
     assert "sudo rm -rf /" in download.value.path().read_text()
 
 
-def test_a_graph_shows_its_waves_and_what_broke_them(world, lived, signed_in):
+def test_a_graph_shows_its_waves_and_violations(world, lived, signed_in):
     page = signed_in
     page.goto("/ui/graphs")
     page.locator(f"[data-graph={lived}]").click()
@@ -76,7 +76,7 @@ def test_a_graph_shows_its_waves_and_what_broke_them(world, lived, signed_in):
     wave.locator("[data-task=find][data-state=completed]").wait_for()  # by itself
 
 
-def test_empty_pages_say_what_to_do_and_nothing_is_wider_than_a_phone(world, lived, signed_in):
+def test_empty_pages_show_the_next_step_and_fit_a_phone(world, lived, signed_in):
     page = signed_in
     page.goto("/ui/sessions?q=no-such-session")
     page.get_by_text("No session matches").wait_for()

@@ -119,7 +119,7 @@ PRESS_AT_ONCE = """shown => new MutationObserver((_, watch) => {
 }).observe(document.body, { childList: true, subtree: true })"""
 
 
-def test_a_key_meant_for_a_question_that_has_just_gone_answers_no_other_one(world, signed_in):
+def test_a_key_for_a_closed_question_answers_no_other(world, signed_in):
     server, _ = world
     one, asked = question(server, "Came first", "rm -rf one")
     other, next_one = question(server, "Came second", "rm -rf other")
@@ -134,7 +134,7 @@ def test_a_key_meant_for_a_question_that_has_just_gone_answers_no_other_one(worl
     until(lambda: state(server, other)[0] == "approved")
 
 
-def test_who_was_slower_is_told_and_a_phone_shows_one_card_with_two_buttons(world, signed_in):
+def test_the_second_answer_is_reported_and_a_phone_shows_one_card(world, signed_in):
     server, _ = world
     signed_in.set_viewport_size(PHONE)
     job, asked = question(server, "Install a package", "npm install left-pad " + "and-more " * 40)

@@ -51,7 +51,7 @@ def test_with_the_mode_off_no_rule_speaks(http, session):
     assert not {"reason", "guidance", "suggestion", "message", "shell", "overridden"} & set(answer)
 
 
-def test_strict_blocks_an_edit_and_says_what_to_do_and_the_way_out(http, session):
+def test_strict_blocks_an_edit_with_the_remedy(http, session):
     enable(http, session)
     answer = ask(http, session, EDIT)
     assert (answer["decision"], answer["continue"]) == ("block", False)
@@ -77,7 +77,7 @@ def test_a_sub_agent_does_the_same_freely(http, session):
         assert ask(http, session, call, agent_id="a1")["decision"] == "allow"
 
 
-def test_an_agent_type_on_the_main_thread_exempts_nobody(http, session):
+def test_an_agent_type_on_the_main_thread_gives_no_exemption(http, session):
     enable(http, session)
     assert ask(http, session, EDIT, agent_type="orch")["decision"] == "block"
 
@@ -198,7 +198,7 @@ def test_a_model_is_injected_whatever_the_mode(http, session, absent):
     ],
     ids=["explicit model", "unknown agent", "no agent call", "other tool"],
 )
-def test_other_input_is_handed_back_as_it_came(http, session, tool, given):
+def test_other_input_is_returned_unchanged(http, session, tool, given):
     answer = ask(http, session, {"tool_name": tool, "tool_input": given})
     assert answer["modifiedInput"] == given
     assert "message" not in answer
@@ -223,7 +223,7 @@ def test_camel_case_payloads_are_the_same_call(http, session):
     assert http.post("/pre-tool-use", json=payload).json()["decision"] == "block"
 
 
-def test_an_override_is_answered_by_no_rule_and_told(http, session):
+def test_an_override_skips_the_rules_and_is_reported(http, session):
     enable(http, session)
     response = http.post("/pre-tool-use", json=session | EDIT, headers={"Baton-Disabled": "1"})
     assert response.json()["decision"] == "allow"
@@ -263,7 +263,7 @@ def test_no_answer_holds_a_null(http, session, call, level):
 HUGE = b'"tool_name":"Task","tool_input":{"subagent_type":"explore","prompt":"p","description":"d","n":1e999}'
 
 
-def test_a_number_that_no_float_holds_comes_back_as_it_came_on_a_retry_too(http, session):
+def test_a_number_beyond_float_is_returned_unchanged(http, session):
     body = b'{"session_id":"%s","tool_use_id":"t1",%s}' % (session["session_id"].encode(), HUGE)
     for _ in range(2):
         answer = http.post("/pre-tool-use", content=body)
@@ -291,7 +291,7 @@ BAD = [
 
 
 @every(("body", "status", "code", "named"), BAD, ids=[f"{row[2]}-{row[3]}-{i}" for i, row in enumerate(BAD)])
-def test_bad_input_gets_a_problem_that_names_what_is_wrong(http, body, status, code, named):
+def test_bad_input_is_a_problem_naming_the_field(http, body, status, code, named):
     response = http.post("/pre-tool-use", content=body)
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
@@ -349,7 +349,7 @@ def subagent(http, session, kind="Explore"):
     return http.post("/hooks/claude-code", json=body)
 
 
-def test_an_agent_that_no_call_started_is_told_of_once_and_counted(http, session):
+def test_an_agent_without_a_starting_call_is_reported_once(http, session):
     before = http.get("/status").json()["degraded"].get("agent_model", 0)
     first, second = subagent(http, session), subagent(http, session)
     assert "`Explore` started without a call" in first.json()["systemMessage"]

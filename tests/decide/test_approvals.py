@@ -66,7 +66,7 @@ def waiting(http, session):
     return [one for one in http.get("/approvals").json()["items"] if one["session_id"] == session]
 
 
-def test_a_headless_run_makes_a_request_only_where_a_layer_says_so(patient, session):
+def test_a_headless_run_creates_a_request_only_if_a_layer_allows_it(patient, session):
     rule = RULE.replace("[lead]", "[self]").replace("deploy", "launch")
     texts, version = [], {}
     with patient.client() as http:
@@ -354,7 +354,7 @@ def test_a_killed_server_keeps_the_request_of_a_hook_that_waits(tmp_path, sessio
 
 
 @pytest.mark.parametrize("shim", ["sh", "python"])
-def test_the_shim_waits_and_prints_what_the_person_said(patient, session, shim_of, shim):
+def test_the_shim_waits_and_prints_the_person_s_answer(patient, session, shim_of, shim):
     ran = shim_of(patient, event_of(session, "deploy prod"), shim)
     with patient.client() as http:
         name = until(lambda: waiting(http, session))[0]["id"]
@@ -363,7 +363,7 @@ def test_the_shim_waits_and_prints_what_the_person_said(patient, session, shim_o
 
 
 @pytest.mark.slow("starts a server of its own")
-def test_a_stopping_server_lets_its_waiting_hooks_go(tmp_path, session, shim_of):
+def test_a_stopping_server_answers_its_waiting_hooks(tmp_path, session, shim_of):
     with serving(tmp_path / "home") as server:
         put_rule(server)
         ran = shim_of(server, event_of(session, "deploy prod"))

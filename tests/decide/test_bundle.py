@@ -27,7 +27,7 @@ def test_record_that_cannot_be_is_refused(server, record, field):
     assert refused.json()["errors"][0]["field"] == field
 
 
-def test_bundle_has_only_what_concerns_its_user(server):
+def test_a_bundle_has_only_its_user_s_data(server):
     with server.client() as admin:
         for user in ("bundle-ada", "bundle-bob"):
             server.token_of(user)

@@ -65,7 +65,7 @@ def test_without_redis_each_process_counts_by_itself(limited):
     assert answers[3]["degraded"] == ["history"]
 
 
-def test_the_stand_in_counts_as_redis_does():
+def test_the_local_counter_equals_redis():
     now = [0.0]
     rate = CallRate(60, 2, lambda: now[0])
     alice, bob = Principal(user="alice"), Principal(user="bob")

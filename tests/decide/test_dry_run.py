@@ -48,7 +48,7 @@ def test_a_draft_is_judged_by_as_if_it_were_in_force(ask):
     assert rules(ask("ann")) == []
 
 
-def test_a_draft_for_another_team_says_nothing_of_ones_own_calls(ask):
+def test_a_draft_for_another_team_changes_no_own_calls(ask):
     assert rules(ask("ann", draft={"tier": "team", "name": "data", "files": FILES})) == []
 
 
@@ -58,7 +58,7 @@ def test_a_draft_that_is_not_accepted_is_refused_by_file_and_line(ask):
     assert answer.json()["errors"][0]["field"].endswith("team/x.yaml:1")
 
 
-def test_a_revision_is_judged_by_as_it_was(people, ask):
+def test_a_dry_run_uses_the_given_revision(people, ask):
     bob = people["bob"]
     before = bob.get("/policies").json()["revision"]
     where = "/policies/layers/user?activate=true"
@@ -117,7 +117,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("body", "field"), WRONG, ids=[str(row[0])[:40] for row in WRONG])
-def test_what_is_wrong_is_named_by_its_field(ask, body, field):
+def test_an_invalid_field_is_named(ask, body, field):
     answer = ask("ada", **body)
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
 

@@ -68,7 +68,7 @@ def test_a_pipe_into_a_shell_has_two_risky_ends_and_a_written_file_one(http):
     assert spans(found, risky=True) in (["/etc/passwd"], ["echo x"])
 
 
-def test_a_call_that_no_rule_spoke_of_says_why_of_each(http):
+def test_a_call_without_a_matching_rule_explains_each(http):
     found = explained(http, decided(http, command="git status"))
     assert (found["effect"], spans(found, risky=True)) == ("abstain", [])
     assert all(one.get("why") for one in found["rules"])
@@ -103,7 +103,7 @@ def test_a_rule_in_shadow_has_its_effect_recorded(http):
     assert "team/no-deploy" not in {one["id"] for one in again["rules"]}
 
 
-def test_what_is_not_stored_is_said_to_be_missing(http):
+def test_unstored_parts_are_reported_missing(http):
     task = {"subagent_type": "explore", "prompt": "find it", "description": "d"}
     found = explained(http, decided(http, "Task", **task))
     assert found["missing"] == ["the prompt of an agent is not recorded"]
@@ -119,7 +119,7 @@ def test_a_masked_secret_stays_masked(http):
     assert "ghp_" not in str(found)
 
 
-def test_the_clients_version_is_recorded_where_it_says_it(http):
+def test_a_client_s_version_is_recorded_if_known(http):
     decision = decided(http, command="ls", headers={"Baton-Client": "claude-code_2-1-329_harness"})
     assert explained(http, decision)["client_version"] == "2.1.329"
     assert "client_version" not in explained(http, decided(http, command="ls -l"))

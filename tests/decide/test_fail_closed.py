@@ -28,13 +28,13 @@ def refusal(answer, event):
 
 @every("client", CLIENTS)
 @every("event", ["PreToolUse", "PermissionRequest"])
-def test_what_is_about_to_run_is_refused_when_it_cannot_be_read(http, client, event):
+def test_an_unreadable_call_is_refused(http, client, event):
     assert "BATON_ON_FAILURE=block" in refusal(ask(http, client, b"{", event), event)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
-def test_what_is_about_to_run_is_refused_to_a_token_that_nobody_knows(guarded, client, event):
+def test_a_call_with_an_unknown_token_is_refused(guarded, client, event):
     body = json.dumps({"hook_event_name": event, "tool_name": "Bash", "tool_input": {"command": "ls"}})
     with guarded.client(Authorization="Bearer baton_nobody") as http:
         assert "baton doctor" in refusal(ask(http, client, body), event)
@@ -42,13 +42,13 @@ def test_what_is_about_to_run_is_refused_to_a_token_that_nobody_knows(guarded, c
 
 @every("client", CLIENTS)
 @every("event", ["PostToolUse", "Stop", "SessionEnd", "Notification"])
-def test_what_has_run_already_is_not_refused(http, client, event):
+def test_an_event_after_the_call_is_never_refused(http, client, event):
     assert ask(http, client, b"{", event) == {}
 
 
 @every("client", CLIENTS)
 @every("event", ["PreToolUse", "PermissionRequest"])
-def test_without_being_asked_to_block_a_call_that_cannot_be_read_is_asked_about_or_told(http, client, event):
+def test_by_default_an_unreadable_call_is_asked_about_or_reported(http, client, event):
     answer = ask(http, client, b"{", event, **{"Baton-On-Failure": "allow"})
     if event == "PermissionRequest":  # the person is asked anyway
         assert answer == {}

@@ -125,7 +125,7 @@ def test_allowed_calls_are_no_opinion_natively(http, session):
     assert post(http, "claude-code", pre(session, "Read", {"file_path": "a"})).json() == {}
 
 
-def test_what_was_decided_is_told_in_headers_when_debugging(http, session):
+def test_debug_headers_show_the_decision(http, session):
     call = pre(session, "Task", {"subagent_type": "ultrapower:explore", "prompt": "p", "description": "d"})
     quiet = post(http, "claude-code", call)
     assert "baton-decision" not in quiet.headers
@@ -136,7 +136,7 @@ def test_what_was_decided_is_told_in_headers_when_debugging(http, session):
     assert loud.headers["baton-decision-id"]
 
 
-def test_the_project_of_the_session_s_start_holds_for_calls_that_do_not_say_it(server, http):
+def test_calls_without_a_project_have_the_session_s(server, http):
     introduce(server, projects=["acme/placed"], users=["paula"])
     ids = {"session_id": "placed", "cwd": "/home/dev/placed/sub"}
     start = ids | {"hook_event_name": "SessionStart", "source": "startup"}
@@ -223,12 +223,12 @@ def test_a_session_with_the_mode_off_gets_no_directives_follows_no_work_items_an
 
 
 @pytest.mark.parametrize(("protocol", "side"), [("0", "hooks"), ("2", "server")])
-def test_a_shim_of_another_version_is_told_which_side_to_update(http, session, protocol, side):
+def test_a_version_mismatch_names_the_side_to_update(http, session, protocol, side):
     start = session | {"hook_event_name": "SessionStart", "source": "startup"}
     assert side in post(http, "claude-code", start, **{"Baton-Protocol": protocol}).json()["systemMessage"]
 
 
-def test_a_client_is_shown_with_its_last_word(http, session):
+def test_a_client_is_shown_with_its_last_contact(http, session):
     post(http, "codex", pre(session, "Bash", {"command": "ls"}), **{"Baton-User": "wanda"})
     seen = until(lambda: [c for c in http.get("/status").json()["clients"] if c["user"] == "wanda"])
     assert [c["client"] for c in seen] == ["codex"]
@@ -263,7 +263,7 @@ def rewriting(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("client", "tool", "given"), OTHER_TOOLS, ids=[f"{row[0]}: {row[1]}" for row in OTHER_TOOLS])
-def test_no_policy_changes_what_a_tool_does_unless_the_developer_accepts_it(rewriting, session, client, tool, given):
+def test_rewrites_need_the_developer_s_acceptance(rewriting, session, client, tool, given):
     call = pre(session, tool, given)
     assert post(rewriting, client, call).json() == {}
     elsewhere = post(rewriting, client, call, **{"Baton-Accept-Rewrites": "Other, Read"})

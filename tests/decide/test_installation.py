@@ -50,7 +50,7 @@ def test_a_server_knows_its_own_processes_and_its_port(server, agent):
     assert effect(agent, "Bash", {"command": f"curl http://127.0.0.1:{port}/healthz"}) == "allow"
 
 
-def test_what_a_machine_says_is_added_for_its_own_calls_alone(agent):
+def test_a_machine_s_paths_apply_to_its_own_calls(agent):
     line = {"command": "rm -rf /data/share/baton"}
     assert effect(agent, "Bash", {"command": "echo > /data/claude/settings.json"}) == "allow"
     assert (
@@ -65,7 +65,7 @@ def test_what_a_machine_says_is_added_for_its_own_calls_alone(agent):
         assert effect(agent, "Bash", {"command": "rm -rf /repo/build"}, **headers) == "allow", forged
 
 
-def test_the_text_of_what_is_installed_stays_the_same_while_nothing_changes(tmp_path):
+def test_the_installed_text_is_reused_while_unchanged(tmp_path):
     settings = Settings(home=tmp_path / "home", policies=tmp_path / "rules")
     one = Installation(settings, is_worker=False)
     first = one.with_paths(())

@@ -69,7 +69,7 @@ def test_an_obeyed_rewrite_ran_on_the_model_that_it_was_given(client):
     assert (one["model_used"], one["input_tokens"], one["output_tokens"]) == ("claude-haiku-5-5", 10, 5)
 
 
-def test_a_call_that_nobody_allowed_by_the_end_of_the_turn_was_refused(client):
+def test_a_call_unanswered_at_the_turn_s_end_counts_as_refused(client):
     asked = {"command": "$tool -rf build"}
     answer = client.call("PreToolUse", "Bash", asked)
     assert answer["hookSpecificOutput"]["permissionDecision"] == "ask"
@@ -117,7 +117,7 @@ def test_a_question_that_a_client_cannot_put_is_a_refusal(http, session):
     client.came_to("ran_anyway")
 
 
-def test_disobedience_is_told_to_the_person_once_and_counted_by_version(http, session):
+def test_ignored_decisions_are_reported_once_and_counted_by_version(http, session):
     client = Client(http, session, **{"Baton-Client": "claude-code_2-1-329_harness"})
     for name in ("toolu_1", "toolu_2"):
         client.call("PreToolUse", "Bash", DENIED, name)
@@ -152,7 +152,7 @@ def test_the_typed_endpoint_reports_an_outcome_as_well(http, session):
     Client(http, session).came_to("ran_anyway")
 
 
-def test_a_colleague_s_report_leaves_one_s_decisions_alone(http, session):
+def test_a_colleague_s_report_changes_no_other_decision(http, session):
     mine = Client(http, session, **{"Baton-User": "ann"})
     mine.call("PreToolUse", "Bash", DENIED)
     Client(http, session, **{"Baton-User": "bob"}).call("PostToolUse", "Bash", DENIED)

@@ -41,7 +41,7 @@ def decided(http, session):
 
 
 @pytest.mark.parametrize(("command", "stopped"), [("git status", False), (FORCE, True), (ASKED, True)])
-def test_a_line_that_claude_code_is_about_to_run_is_refused_or_left_alone(http, session, command, stopped):
+def test_a_line_in_a_prompt_is_refused_or_allowed(http, session, command, stopped):
     said = line(http, session, command, command_name="deploy", invoked_by="user")
     specific = said.get("hookSpecificOutput", {})
     assert specific.get("permissionDecision") == ("deny" if stopped else None)
@@ -78,7 +78,7 @@ def test_the_strictest_line_of_a_skill_answers_its_call(http, session):
         ("!`echo $9`", "a", ""),
     ],
 )
-def test_arguments_stand_in_their_places(http, session, text, args, effect):
+def test_arguments_are_filled_in(http, session, text, args, effect):
     said = skill(http, session, text, args=args)
     assert said.get("hookSpecificOutput", {}).get("permissionDecision", "") == effect
 
@@ -120,7 +120,7 @@ def test_an_unknown_about_is_a_question_and_no_error(http, about):
         ({"command": FORCE}, "Baton would have stopped it: rule guardrails/force-push"),
     ],
 )
-def test_a_call_that_another_hook_changed_is_judged_again_and_told(http, session, ran, told):
+def test_a_call_changed_by_another_hook_is_judged_again(http, session, ran, told):
     call = {"tool_name": "Bash", "tool_use_id": "toolu_9"}
     post(http, session, "PreToolUse", tool_input={"command": "echo hello"}, **call)
     said = post(http, session, "PostToolUse", tool_input=ran, tool_response={}, **call).json()

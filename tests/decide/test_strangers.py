@@ -106,13 +106,13 @@ def test_a_prompt_is_refused_in_the_client_s_dialect(server, client):
 
 
 @every("name", ["PostToolUse", "Stop", "SubagentStop", "SessionEnd", "Notification", "SessionStart"])
-def test_what_cannot_be_refused_is_not_refused(server, name):
+def test_events_without_refusals_are_not_refused(server, name):
     with server.client() as http:
         answer = http.post("/hooks/claude-code", json=event(name, f"n-{name}", tool_name="Bash")).json()
     assert set(answer) <= {"systemMessage"}
 
 
-def test_the_person_is_told_once_a_session_and_at_each_start(server):
+def test_the_person_is_notified_once_per_session_and_start(server):
     with server.client() as http:
         told = [
             "baton auth login" in http.post("/hooks/claude-code", json=one).json().get("systemMessage", "")

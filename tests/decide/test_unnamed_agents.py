@@ -67,7 +67,7 @@ def test_none_is_exempt_after_an_attempt_on_baton(http, session, post, attempt):
     assert post("edit")[0]
 
 
-def test_a_call_of_the_same_moment_is_the_main_agent_s(http, session, post):
+def test_a_simultaneous_call_is_the_main_agent_s(http, session, post):
     enable(http, session)
     at = "2026-11-22T10:00:00.100Z"
     post("call", timestamp="2026-11-22T10:00:00.000Z")
@@ -75,7 +75,7 @@ def test_a_call_of_the_same_moment_is_the_main_agent_s(http, session, post):
     assert not post("edit", timestamp="2026-11-22T10:00:01.000Z")[0]
 
 
-def test_advice_on_a_call_stands_beside_its_result_once(http, session, post):
+def test_advice_on_a_call_is_added_once_to_its_result(http, session, post):
     enable(http, session, "guidance")
     _, answer = post("edit")
     assert "⚠️" not in answer.text

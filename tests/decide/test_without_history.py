@@ -45,7 +45,7 @@ async def decide(tmp_path, valkey_url, sqlite_url, redis, monkeypatch):
         yield one
 
 
-async def test_while_redis_is_away_the_past_is_unknown_and_the_decision_says_so(decide):
+async def test_without_redis_the_history_is_unknown_and_reported(decide):
     found = await decide(away=True)
     assert (found.facts.history, found.facts.background_running, found.facts.other_editor) == (None, None, None)
     assert found.decision.degraded == ("history",)

@@ -166,14 +166,14 @@ def test_mode_disable_ends_it(stage):
     assert SWITCH_OFF not in played.told()
 
 
-def test_uninstalled_hooks_leave_the_client_alone(strict):
+def test_uninstalled_hooks_have_no_effect(strict):
     strict.baton("hooks", "uninstall", "--client", "claude-code")
     played = strict.claude({"main": [read(strict, "a.py"), edit(strict), "bye"]})
     assert is_edited(strict)
     assert not [e for e in played.ran.events if str(e.get("subtype", "")).startswith("hook")]
 
 
-def test_a_session_is_told_what_an_orchestrator_does(strict):
+def test_a_session_gets_the_orchestrator_s_directives(strict):
     played = strict.claude({"main": ["bye"]})
     assert "orchestrator mode is on" in played.told()
 
@@ -305,7 +305,7 @@ def test_without_a_server_a_session_works_or_does_not_start_as_installed(tmp_pat
     assert is_edited(stage) is asked
 
 
-def test_a_machine_without_baton_is_told_at_the_start_and_works_on(prepared, tmp_path):
+def test_without_baton_the_start_warns_and_the_client_works(prepared, tmp_path):
     stage = copied(prepared("claude-code"), tmp_path)
     shutil.rmtree(stage.home / ".local" / "share" / "baton")
     played = stage.claude({"main": [read(stage, "a.py"), edit(stage), "bye"]})
@@ -335,7 +335,7 @@ def test_a_prompt_is_led_to_the_project_s_agent_that_it_is_for(stage):
 @pytest.mark.parametrize(
     "prompt", ["squash my last three git commits into one", "do the task", "use the tdd-guide agent"]
 )
-def test_without_agents_of_its_own_a_project_is_told_of_none(stage, prompt):
+def test_a_project_without_agents_gets_no_suggestion(stage, prompt):
     played = stage.claude({"main": ["bye"]}, f"[[main]] {prompt}")
     assert "## Agent Selection" not in played.told()
     assert "## Candidates" not in played.told()
@@ -364,6 +364,6 @@ def test_a_prompt_that_several_fit_gets_a_shortlist_and_a_follow_up_gets_nothing
     assert "## Candidates" not in stage.claude({"main": ["bye"]}, "[[main]] yes, do it").told()
 
 
-def test_a_prompt_for_nobody_and_a_command_get_no_agent(stage):
+def test_an_unmatched_prompt_and_a_command_get_no_agent(stage):
     played = stage.claude({"main": ["bye"]}, ["[[main]] what is the capital of France", "/compact"])
     assert "## Agent Selection" not in played.told()

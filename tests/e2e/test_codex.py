@@ -73,7 +73,7 @@ def test_a_write_into_the_project_from_another_folder_is_refused(strict):
     assert (strict.project / "a.py").read_text() == "x = 1\n"
 
 
-def test_what_would_be_asked_is_refused_with_the_reason(strict):
+def test_a_question_becomes_a_refusal_with_the_reason(strict):
     played = strict.codex({"main": [bash(SWITCH_OFF), "bye"]})
     assert "BATON" in played.results()[0]
     assert "let them run it" in played.results()[0]
@@ -89,12 +89,12 @@ def accepting(stage: Stage) -> Stage:
     return stage
 
 
-def test_a_rewrite_that_nobody_has_accepted_leaves_the_line_alone(stage):
+def test_an_unaccepted_rewrite_has_no_effect(stage):
     played = stage.codex({"main": [bash("echo rude"), "bye"]})
     assert "rude" in played.results()[0]
 
 
-def test_a_rewrite_runs_instead_of_what_was_asked_for(accepting):
+def test_a_rewrite_replaces_the_call(accepting):
     played = accepting.codex({"main": [bash("echo rude"), "bye"]})
     assert "polite" in played.results()[0]
     assert "rude" not in played.results()[0]
@@ -107,7 +107,7 @@ def test_the_direct_shell_tool_is_decided_and_rewritten_too(accepting):
     assert "BATON" in refused
 
 
-def test_a_session_is_told_what_an_orchestrator_does(strict):
+def test_a_session_gets_the_orchestrator_s_directives(strict):
     assert "orchestrator mode is on" in strict.codex({"main": ["bye"]}).told()
 
 

@@ -31,7 +31,7 @@ def add_pattern(stage: Stage) -> str:
     return str(json.loads(stage.baton("patterns", "add", "Never eval", *check, "--approve", "--json"))["id"])
 
 
-def test_an_edit_that_violates_a_pattern_is_told_of_with_the_next_prompt(stage: Stage) -> None:
+def test_a_violating_edit_is_reported_with_the_next_prompt(stage: Stage) -> None:
     pattern = add_pattern(stage)
     path = str(stage.project / "a.py")
     edit = Use("Edit", {"file_path": path, "old_string": "x = 1", "new_string": "x = eval(y)"})

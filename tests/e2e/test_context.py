@@ -26,7 +26,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     server.stop()
 
 
-def test_the_model_is_told_where_the_code_is(stage: Stage) -> None:
+def test_the_model_gets_the_code_s_place(stage: Stage) -> None:
     path = str(stage.project / "src" / "shopping.py")
     edit = Use("Edit", {"file_path": path, "old_string": "return 1", "new_string": "return 2"})
     played = stage.claude(

@@ -48,7 +48,7 @@ def strict(prepared: Prepared, tmp_path: Path) -> Stage:
     return copied(prepared("copilot-cli", strict=True), tmp_path)
 
 
-def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents(strict):
+def test_an_orchestrator_is_refused_and_its_agents_are_exempt(strict):
     script: list[Step] = [view(strict, "a.py"), view(strict, "b.py"), edit(strict), bash("python -m pytest -q")]
     played = strict.copilot(
         {"main": [*script, task("explore"), "bye"], "sub": [view(strict, "a.py"), view(strict, "b.py"), "sub done"]}
@@ -104,7 +104,7 @@ def test_guardrails_hold_without_a_mode_and_in_a_sub_agent_and_a_question_is_ref
     assert "BATON" in played.results("sub")[0]
 
 
-def test_a_rewrite_runs_instead_of_what_was_asked_for_once_it_is_accepted(stage):
+def test_an_accepted_rewrite_replaces_the_call(stage):
     assert "rude" in stage.copilot({"main": [bash("echo rude"), "bye"]}).results()[0]
     with (stage.home / ".config" / "baton" / "config").open("a") as config:
         config.write("BATON_ACCEPT_REWRITES=Bash\n")
@@ -126,7 +126,7 @@ def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
     assert "call the task tool with agent_type='git-master'" in told
 
 
-def test_what_it_finds_in_claude_settings_is_answered_as_copilot(prepared, tmp_path):
+def test_hooks_in_claude_settings_answer_in_copilot_s_dialect(prepared, tmp_path):
     stage = copied(prepared("claude-code", "--scope", "project", strict=True), tmp_path)
     script: list[Step] = [view(stage, "a.py"), view(stage, "b.py"), edit(stage), task("explore"), "bye"]
     played = stage.copilot(
@@ -173,7 +173,7 @@ def test_without_a_server_a_prompt_is_answered_or_refused_as_installed(tmp_path:
     assert is_edited(stage) is asked
 
 
-def test_a_machine_without_baton_is_told_once_and_works_on(strict):
+def test_without_baton_one_warning_is_shown_and_the_client_works(strict):
     shutil.rmtree(strict.home / ".local" / "share" / "baton")
     played = strict.copilot({"main": [view(strict, "a.py"), edit(strict), "bye"]})
     assert is_edited(strict)

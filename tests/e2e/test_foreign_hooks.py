@@ -35,7 +35,7 @@ def stage(prepared: Prepared, tmp_path, transport) -> Stage:
         ("echo CHANGED; false && git push --force origin main", "which Baton would have stopped"),
     ],
 )
-def test_what_another_hook_made_of_a_call_is_noticed_and_told(stage, command, told):
+def test_a_call_changed_by_another_hook_is_reported(stage, command, told):
     add_hook(stage, command)
 
     def bye() -> str:
@@ -49,7 +49,7 @@ def test_what_another_hook_made_of_a_call_is_noticed_and_told(stage, command, to
     assert any("changed_by_other" in line for line in stage.server.get("/status")["disobeyed"])
 
 
-def test_what_another_hook_made_of_a_call_is_refused_in_the_dialog(stage):
+def test_a_call_changed_by_another_hook_is_refused_in_the_dialog(stage):
     add_hook(stage, "git push --force origin main")
     asks = ("--permission-prompt-tool", "stdio")
     played = stage.claude({"main": [Use("Bash", {"command": "touch b"}), "bye"]}, ["[[main]] go"], args=asks)

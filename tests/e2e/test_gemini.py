@@ -58,7 +58,7 @@ def strict(prepared: Prepared, tmp_path: Path) -> Stage:
     return copied(prepared("gemini", strict=True), tmp_path)
 
 
-def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents_until_they_end(strict):
+def test_an_orchestrator_is_refused_and_its_running_agents_are_exempt(strict):
     script: list[Step] = [read(strict, "a.py"), read(strict, "b.py"), edit(strict), shell("python -m pytest -q")]
     played = strict.gemini(
         {
@@ -91,7 +91,7 @@ def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents_until_they_end
     assert {d["client"] for d in found} == {"gemini"}
 
 
-def test_what_the_main_agent_does_beside_its_agents_is_its_own(strict):
+def test_calls_of_the_main_agent_are_not_its_agents(strict):
     beside = Use("invoke_agent", {"agent_name": "codebase_investigator", "prompt": "[[beside]] look"})
     calls = (invoke(), shell("echo main > main.txt"), beside)
     played = strict.gemini(
@@ -108,7 +108,7 @@ def test_what_the_main_agent_does_beside_its_agents_is_its_own(strict):
     assert "Termination Reason: GOAL" in played.results()[2]
 
 
-def test_an_agent_that_never_started_exempts_nobody(strict):
+def test_an_unstarted_agent_gives_no_exemption(strict):
     rule = '[[rule]]\ntoolName = "invoke_agent"\ndecision = "ask_user"\npriority = 999\n'
     policies = strict.home / ".gemini" / "policies"
     policies.mkdir(parents=True)
@@ -139,14 +139,14 @@ def test_guardrails_hold_without_a_mode_and_a_question_is_refused_with_the_way_o
     assert "BATON" in played.results("sub")[0]
 
 
-def test_a_rewrite_runs_instead_of_what_was_asked_for_once_it_is_accepted(stage):
+def test_an_accepted_rewrite_replaces_the_call(stage):
     with (stage.home / ".config" / "baton" / "config").open("a") as config:
         config.write("BATON_ACCEPT_REWRITES=Bash\n")
     played = stage.gemini({"main": [shell("echo rude"), "bye"]})
     assert "Output: polite" in played.results()[0]
 
 
-def test_a_model_that_it_would_ignore_is_not_told_as_set(stage):
+def test_an_ignored_model_is_not_reported_as_set(stage):
     played = stage.gemini({"main": [invoke("codebase_investigator"), "bye"], "sub": [FINISHED]})
     [found] = [d for d in stage.decisions(played, event="PreToolUse") if d["tool"] == "Agent"]
     assert found["effect"] != "rewrite"
@@ -201,7 +201,7 @@ def test_without_a_server_a_prompt_is_answered_or_refused_as_installed(tmp_path:
     assert bool(played.model.asked) is edited
 
 
-def test_a_machine_without_baton_is_told_and_works_on(strict):
+def test_without_baton_a_warning_is_shown_and_the_client_works(strict):
     shutil.rmtree(strict.home / ".local" / "share" / "baton")
     played = strict.gemini({"main": [read(strict, "a.py"), edit(strict), "bye"]})
     assert is_edited(strict)

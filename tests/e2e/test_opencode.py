@@ -44,7 +44,7 @@ def strict(prepared: Prepared, tmp_path: Path) -> Stage:
     return copied(prepared("opencode", strict=True), tmp_path)
 
 
-def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents(strict):
+def test_an_orchestrator_is_refused_and_its_agents_are_exempt(strict):
     script: list[Step] = [read(strict, "a.py"), read(strict, "b.py"), edit(strict), bash("python -m pytest -q")]
     played = strict.opencode(
         {
@@ -70,7 +70,7 @@ def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents(strict):
     ]  # fmt: skip
 
 
-def test_a_model_that_it_would_ignore_is_not_told_as_set(stage):
+def test_an_ignored_model_is_not_reported_as_set(stage):
     played = stage.opencode({"main": [task("explore"), "bye"], "sub": ["done"]})
     assert {asked.model for asked in played.model.thread("sub")} == {"a-model"}
     [found] = stage.decisions(played, event="PreToolUse")
@@ -93,7 +93,7 @@ def test_guardrails_hold_without_a_mode_and_a_question_is_refused_with_the_way_o
     assert "BATON" in played.results("sub")[0]
 
 
-def test_a_rewrite_runs_instead_of_what_was_asked_for_once_it_is_accepted(stage):
+def test_an_accepted_rewrite_replaces_the_call(stage):
     with (stage.home / ".config" / "baton" / "config").open("a") as config:
         config.write("BATON_ACCEPT_REWRITES=Bash\n")
     played = stage.opencode({"main": [bash("echo rude"), "bye"]})

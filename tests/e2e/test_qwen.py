@@ -46,7 +46,7 @@ def strict(prepared: Prepared, tmp_path: Path) -> Stage:
     return copied(prepared("qwen", strict=True), tmp_path)
 
 
-def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents(strict):
+def test_an_orchestrator_is_refused_and_its_agents_are_exempt(strict):
     script: list[Step] = [read(strict, "a.py"), read(strict, "b.py"), edit(strict), shell("python -m pytest -q")]
     played = strict.qwen(
         {
@@ -78,7 +78,7 @@ def test_an_orchestrator_is_told_refused_and_exempt_in_its_agents(strict):
     assert {d["client"] for d in found} == {"qwen"}
 
 
-def test_what_the_main_agent_does_beside_its_agents_is_its_own(strict):
+def test_calls_of_the_main_agent_are_not_its_agents(strict):
     played = strict.qwen(
         {"main": [agent(background=True), edit(strict), "bye"], "sub": [shell("echo sub > sub.txt"), "sub done"]}
     )
@@ -94,7 +94,7 @@ def test_guidance_lets_the_edit_through_and_tells_the_model_with_its_result(stag
     assert "edit is implementation work" in played.results()[1]
 
 
-def test_guardrails_hold_without_a_mode_and_a_question_is_refused_where_nobody_can_be_asked(stage):
+def test_guardrails_apply_without_a_mode_and_headless_questions_are_refused(stage):
     danger = shell("git push --force origin main")
     played = stage.qwen(
         {
@@ -107,7 +107,7 @@ def test_guardrails_hold_without_a_mode_and_a_question_is_refused_where_nobody_c
     assert (stage.home / ".qwen" / "settings.json").exists()
 
 
-def test_a_change_that_it_would_ignore_is_not_told_as_made(stage):
+def test_an_ignored_change_is_not_reported_as_made(stage):
     with (stage.home / ".config" / "baton" / "config").open("a") as config:
         config.write("BATON_ACCEPT_REWRITES=Bash\n")
     played = stage.qwen({"main": [shell("echo rude"), agent("Explore"), "bye"], "sub": ["done"]})
@@ -160,7 +160,7 @@ def test_without_a_server_a_prompt_is_answered_or_refused_as_installed(tmp_path:
     assert bool(played.model.asked) is edited
 
 
-def test_a_machine_without_baton_is_told_and_works_on(strict):
+def test_without_baton_a_warning_is_shown_and_the_client_works(strict):
     shutil.rmtree(strict.home / ".local" / "share" / "baton")
     played = strict.qwen({"main": [read(strict, "a.py"), edit(strict), "bye"]})
     assert is_edited(strict)

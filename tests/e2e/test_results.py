@@ -60,7 +60,7 @@ def acted(here: Laptop, job: str, verb: str, **body: object) -> dict[str, object
 
 
 @PROVIDERS
-def test_changes_are_shown_applied_and_gone_on_with(laptop: Laptops, provider: str) -> None:
+def test_changes_are_shown_applied_and_continued(laptop: Laptops, provider: str) -> None:
     here = laptop(
         {
             "main": [patch(provider, "cart.py", "total = 1"), "the word is swordfish"],

@@ -75,7 +75,7 @@ def test_an_answer_streams_back_with_its_cost_from_the_model_of_its_tier(laptop,
 
 @PROVIDERS
 @pytest.mark.parametrize(("limit", "code"), [("timeout_s", "timeout"), ("inactivity_timeout_s", "inactive")])
-def test_an_agent_that_takes_too_long_or_says_nothing_is_ended(laptop, provider, limit, code):
+def test_a_slow_or_silent_agent_is_ended(laptop, provider, limit, code):
     asked, release = threading.Event(), threading.Event()
 
     def hang() -> str:
@@ -92,7 +92,7 @@ def test_an_agent_that_takes_too_long_or_says_nothing_is_ended(laptop, provider,
 
 
 @PROVIDERS
-def test_a_thread_is_continued_or_begun_anew_as_the_job_says(laptop, provider):
+def test_a_thread_continues_or_restarts_as_the_job_says(laptop, provider):
     here = laptop({"main": ["the word is swordfish"], "next": ["no word"], "last": ["the end"]})
     first = here.delegate(provider, session_id="conversation")
     here.ended(first)
@@ -116,7 +116,7 @@ def test_a_model_that_the_agent_does_not_have_is_refused_before_it_costs_anythin
 
 @PROVIDERS
 @pytest.mark.parametrize("answer", ["allow", "deny"])
-def test_a_person_decides_what_the_agent_asks(laptop, provider, answer):
+def test_a_person_answers_the_agent_s_requests(laptop, provider, answer):
     here = laptop({"main": [shell(provider, "touch touched"), "the end"]})
     job = here.delegate(provider)
     here.reaches(job, "awaiting_permission")
@@ -185,7 +185,7 @@ def test_a_killed_runner_leaves_no_agent(laptop, provider):
 
 
 @PROVIDERS
-def test_an_agent_may_do_what_the_orchestrator_that_delegated_may_not(laptop, provider):
+def test_a_delegated_agent_is_exempt_from_orchestrator_rules(laptop, provider):
     here = laptop({"main": [shell(provider, "pytest --version > ran"), "the end"]})
     client = "claude-code" if provider == "claude_code" else "codex"
     here.baton("hooks", "install", "--client", client)
@@ -200,7 +200,7 @@ def test_an_agent_may_do_what_the_orchestrator_that_delegated_may_not(laptop, pr
 
 
 @PROVIDERS
-def test_the_next_delegation_of_a_session_goes_on_where_the_last_one_ended(laptop, provider):
+def test_a_session_s_next_delegation_continues_the_last(laptop, provider):
     here = laptop({"main": ["the word is swordfish"], "next": ["the end"]})
     here.ended(here.delegate(provider, session_id="conversation"))
     here.ended(here.delegate(provider, prompt="[[next]] go on", session_id="conversation"))

@@ -33,7 +33,7 @@ def started(shell, env, folder, server, *, client="claude-code"):
     return sent.body.decode()
 
 
-def test_without_agents_nothing_is_said(shell, env, folder, server):
+def test_without_agents_nothing_is_reported(shell, env, folder, server):
     server.reply = answers(b"{}")
     run_shim(shell, env, folder, "claude-code", "SessionStart")
     (seen,) = server.seen
@@ -72,7 +72,7 @@ def test_names_descriptions_and_models_are_sent_and_nothing_else(shell, env, fol
     )
 
 
-def test_the_project_comes_before_the_person_and_nearer_folders_first(shell, env, folder, server, tmp_path):
+def test_project_agents_precede_the_person_s_and_nearer_folders_are_first(shell, env, folder, server, tmp_path):
     (folder / ".git").mkdir()
     inner = folder / "api" / "v 1"
     home = tmp_path / "home"
@@ -174,7 +174,7 @@ MODELS = {
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(("variables", "expected"), MODELS.items())
-def test_a_session_s_start_reports_what_the_environment_says_of_models(shell, env, folder, server, variables, expected):
+def test_a_session_s_start_reports_the_environment_s_models(shell, env, folder, server, variables, expected):
     server.reply = answers(b"{}")
     run_shim(shell, env | dict(one.split("=") for one in variables.split()), folder, "claude-code", "SessionStart")
     assert server.seen[0].headers.get("baton-models", b"").decode() == expected
@@ -195,9 +195,7 @@ def test_copilot_has_its_own_variables(shell, env, folder, server, variables, ex
 
 @pytest.mark.parametrize("client", ["copilot-cli", "qwen", "gemini"])
 @pytest.mark.parametrize("given", ["", " -p ", " --prompt=go", "-p", "--prompted"])
-def test_a_client_that_does_not_say_so_is_headless_if_it_was_started_with_a_prompt(
-    one, env, folder, server, client, given
-):
+def test_a_client_started_with_a_prompt_is_headless(one, env, folder, server, client, given):
     server.reply = answers(b"{}")
     run_shim(one, env, folder, client, "SessionStart", later={"GIVEN": given})  # words of the process above the hook
     is_alone = client != "gemini" and given in {" -p ", " --prompt=go"}

@@ -14,7 +14,7 @@ ANSWERS = attacks("colleagues", "answer")
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("one", one_in(5, ANSWERS, "runs each shim"), ids=[one["name"] for one in ANSWERS])
-def test_an_answer_that_changes_or_allows_what_no_policy_may_is_dropped_aloud(shell, env, folder, server, one):
+def test_an_answer_beyond_a_policy_s_power_is_dropped_with_a_message(shell, env, folder, server, one):
     event, answer = one.get("event", "PreToolUse"), one["answer"].encode()
     server.reply = answers(answer)
     ran = run_shim(shell, env, folder, one["client"], event)
@@ -62,13 +62,13 @@ def test_copilot_gets_its_refusal_as_an_answer(shell, env, folder, server, event
     assert ('/"\\ answered 500' if shell == PYTHON else "its server could not be asked") in json.loads(ran.out)[reason]
 
 
-def test_copilot_lets_the_call_go_on_and_the_model_is_told(shell, env, folder, server):
+def test_copilot_runs_the_call_and_informs_the_model(shell, env, folder, server):
     server.reply = answers(status="500 Internal Server Error")
     ran = run_shim(shell, env, folder, "copilot-cli", "PreToolUse")
     assert list(json.loads(ran.out)) == ["additionalContext"]
 
 
-def test_what_a_server_that_was_taken_over_changes_for_copilot_is_dropped(shell, env, folder, server):
+def test_copilot_drops_changes_of_a_compromised_server(shell, env, folder, server):
     model = b'{"modifiedArgs": {"agent_type": "explore", "prompt": "p", "model": "claude-haiku-4.5"}}'
     server.reply = answers(model)
     assert run_shim(shell, env, folder, "copilot-cli", "PreToolUse").out == model + b"\n"
@@ -90,14 +90,14 @@ def test_where_a_result_ends_a_sub_agent_or_brings_advice_it_is_waited_for(shell
     assert run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder, client, event).code == 0
 
 
-def test_what_gemini_would_take_as_another_input_is_dropped(shell, env, folder, server):
+def test_gemini_drops_a_foreign_input(shell, env, folder, server):
     server.reply = answers(b'{"hookSpecificOutput":{"tool_input":{"command":"rm -rf ~"}}}')
     assert b"dropped an answer" in run_shim(shell, env, folder, "gemini", "PreToolUse").out
     server.reply = answers(b'{"hookSpecificOutput":{"tool_input":{"agent_name":"x","prompt":"y"}}}')
     assert b"agent_name" in run_shim(shell, env, folder, "gemini", "PreToolUse").out
 
 
-def test_qwen_is_told_where_the_model_hears_it(shell, env, folder, server):
+def test_qwen_s_message_is_in_the_model_s_context(shell, env, folder, server):
     server.reply = answers(status="500 Oops")
     assert run_shim(shell, env, folder, "qwen", "PreToolUse").out == b""
     said = json.loads(run_shim(shell, env, folder, "qwen", "UserPromptSubmit").out)["hookSpecificOutput"]

@@ -37,18 +37,18 @@ def assert_let_go(ran, why=""):
     assert why in told["systemMessage"]
 
 
-def test_the_answer_is_printed_as_it_came_and_nothing_else(shell, env, folder, server):
+def test_the_answer_is_printed_unchanged(shell, env, folder, server):
     assert run_shim(shell, env, folder) == (0, ANSWER + b"\n", b"")
     assert run_shim(shell, env, HOOKS, hooks=Path()) == (0, ANSWER + b"\n", b"")
 
 
-def test_the_body_goes_through_untouched_whatever_it_holds(shell, env, folder, server):
+def test_the_body_is_sent_unchanged(shell, env, folder, server):
     body = bytes(range(256)) * 12_000
     assert run_shim(shell, env, folder, body=body).code == 0
     assert server.seen[0].body == body
 
 
-def test_the_request_says_who_where_and_what(shell, env, folder, server):
+def test_the_request_has_user_project_and_payload(shell, env, folder, server):
     run_shim(shell, env | {"BATON_TOKEN": "s3cret"}, folder, "codex", "Stop")
     seen = server.seen[0]
     assert seen.path == "/hooks/codex?event=Stop"
@@ -144,7 +144,7 @@ def test_a_server_that_hung_is_not_waited_for_again_until_it_answers(shell, env,
     assert marks(env) == []
 
 
-def test_the_person_is_told_once_a_session_and_not_by_every_call(shell, env, folder, server):
+def test_the_person_is_notified_once_per_session(shell, env, folder, server):
     server.reply = answers(status="500 Oops")
     body = b'{"session_id": "s1"}'
     events = ("Stop", "PreToolUse", "PreToolUse")
@@ -155,7 +155,7 @@ def test_the_person_is_told_once_a_session_and_not_by_every_call(shell, env, fol
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "link", "text"])
-def test_what_is_planted_in_the_memory_skips_no_question(one, env, folder, server, kind):
+def test_a_planted_memory_file_skips_no_question(one, env, folder, server, kind):
     place = Path(env["HOME"]) / ".cache" / "baton"
     place.mkdir(parents=True)
     mark = place / f"failed-{server.url.removeprefix('http://')},hung"
@@ -164,7 +164,7 @@ def test_what_is_planted_in_the_memory_skips_no_question(one, env, folder, serve
     assert run_shim(one, env, folder).out == ANSWER + b"\n"
 
 
-def test_a_home_that_cannot_be_written_keeps_nothing_and_tells_at_the_start_only(shell, env, folder, server):
+def test_an_unwritable_home_is_reported_at_the_start_only(shell, env, folder, server):
     server.reply = answers(status="500 Oops")
     env |= {"XDG_CACHE_HOME": "/dev/null", "HOME": "/dev/null"}
     assert b"is not checking" in run_shim(shell, env, folder, "claude-code", "SessionStart").out
@@ -185,7 +185,7 @@ def test_a_slow_server_is_waited_for(one, env, folder, server):
     assert run_shim(one, env, folder).out == ANSWER + b"\n"
 
 
-def test_a_dead_server_lets_the_call_go_on_or_refuses_it_aloud(shell, env, folder):
+def test_without_a_server_the_call_runs_or_is_refused_with_a_message(shell, env, folder):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         env |= {"BATON_URL": f"http://ada:pass@127.0.0.1:{probe.getsockname()[1]}"}
@@ -213,7 +213,7 @@ def test_the_environment_overrules_a_fail_closed_installation(one, env, folder, 
     assert server.seen[0].headers["baton-on-failure"] == b"allow"
 
 
-def test_without_curl_or_its_library_the_call_goes_on_or_is_refused(env, folder, tmp_path):
+def test_without_curl_the_call_runs_or_is_refused(env, folder, tmp_path):
     bare, hooks = tmp_path / "bin", with_its_own_path(tmp_path / "hooks")
     bare.mkdir()
     for name in ("sh", "id", "cat", "tr", "timeout", "mkdir"):
@@ -251,7 +251,7 @@ def test_the_mode_alone_is_switched_off_by_its_variable(shell, env, folder, serv
 
 
 @pytest.mark.parametrize("switch", [{"BATON_DEBUG": "1"}, {"BATON_DEBUG": "true"}])
-def test_debug_tells_what_was_decided_on_standard_error(shell, env, folder, server, switch):
+def test_debug_prints_the_decision_on_standard_error(shell, env, folder, server, switch):
     told = b"baton-decision: rewrite models/inject\r\nBaton-Message: Auto-injecting model: haiku for explore\r\n"
     server.reply = answers(headers=told)
     ran = run_shim(shell, env | switch, folder)
@@ -260,7 +260,7 @@ def test_debug_tells_what_was_decided_on_standard_error(shell, env, folder, serv
     assert server.seen[0].headers["baton-debug"] == b"1"
 
 
-def test_debug_tells_why_nothing_was_decided(env, folder, server):
+def test_debug_prints_why_no_decision_was_made(env, folder, server):
     server.reply = answers(status="503 Busy")
     ran = run_shim(["sh"], env | {"BATON_DEBUG": "1"}, folder)
     assert ran.code == 0
@@ -326,7 +326,7 @@ def test_each_client_s_message_names_the_fault_and_the_next_step(
         ("http://no-such-host.invalid", "has a name that is not known", "Correct BATON_URL"),
     ],
 )
-def test_a_server_that_cannot_be_reached_is_told_as_such(one, env, folder, url, fault, advice):
+def test_an_unreachable_server_is_reported(one, env, folder, url, fault, advice):
     ran = run_shim(one, env | {"BATON_URL": url}, folder)
     assert fault in json.loads(ran.out)["systemMessage"]
     assert advice in json.loads(ran.out)["systemMessage"]
@@ -336,13 +336,13 @@ def test_a_server_that_cannot_be_reached_is_told_as_such(one, env, folder, url, 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY", "all_proxy"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_no_proxy_stands_before_loopback(one, env, folder, server, name, host):
+def test_no_proxy_is_used_for_loopback(one, env, folder, server, name, host):
     url = server.url.replace("127.0.0.1", host)
     run = run_shim(one, env | {name: "http://127.0.0.1:1", "BATON_URL": url, "no_proxy": "corp.example"}, folder)
     assert run.out == ANSWER + b"\n"
 
 
-def test_a_proxy_stands_before_other_hosts_unless_excepted(one, env, folder, server):
+def test_a_proxy_is_used_for_other_hosts_unless_excepted(one, env, folder, server):
     elsewhere = env | {"http_proxy": server.url, "BATON_URL": "http://baton.example"}
     assert run_shim(one, elsewhere, folder).out == ANSWER + b"\n"
     assert server.seen[0].path == "http://baton.example/hooks/claude-code?event=PreToolUse"

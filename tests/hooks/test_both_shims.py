@@ -29,7 +29,7 @@ def forget(env):
 
 
 @pytest.mark.parametrize("client", one_in(4, EVENTS, "runs each shim five times"))
-def test_a_failure_is_told_in_the_same_words(client, env, folder, server):
+def test_both_shims_report_a_failure_alike(client, env, folder, server):
     server.reply = answers(status="500 Oops")
     for event in EVENTS[client]:
         told = []

@@ -86,7 +86,7 @@ def test_a_program_of_the_project_is_not_run(bare, folder, server, config):
 
 
 @pytest.mark.parametrize("given", [{}, {"BATON_TOKEN": "mine"}], ids=["file's token", "environment's token"])
-def test_a_token_goes_to_its_own_server_alone(one, bare, folder, server, config, given):
+def test_a_token_is_sent_to_its_own_server_only(one, bare, folder, server, config, given):
     other = Scripted()
     try:
         run_shim(one, bare | {"BATON_URL": other.url, **given}, folder, "claude-code", "PreToolUse", str(config))
@@ -97,7 +97,7 @@ def test_a_token_goes_to_its_own_server_alone(one, bare, folder, server, config,
     assert server.seen[0].headers["authorization"] == b"Bearer hers"
 
 
-def test_a_client_that_an_agent_started_says_nothing(one, bare, folder, server, config):
+def test_a_client_below_an_agent_reports_no_environment(one, bare, folder, server, config):
     env = bare | {"CLAUDECODE": "1", "BATON_DISABLED": "1", "BATON_URL": "http://127.0.0.1:1"}
     assert run_shim(one, env, folder, "claude-code", "PreToolUse", str(config)).out == ANSWER + b"\n"
 
@@ -115,7 +115,7 @@ def test_a_client_that_starts_itself_again_is_asked_for_its_first_start(one, bar
     assert given.stdout == b""
 
 
-def test_without_proc_ps_tells(bare, folder, server, config, tmp_path):
+def test_without_proc_ps_is_used(bare, folder, server, config, tmp_path):
     """As on macOS: `ps` of a fake PATH stands for it."""
     hooks = with_its_own_path(tmp_path / "hooks")
     library = hooks / "baton-lib.sh"

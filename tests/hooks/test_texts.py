@@ -69,7 +69,7 @@ def test_a_text_that_is_found_in_a_folder_above_and_through_a_link_is_sent(one, 
 
 
 @pytest.mark.parametrize(("second", "printed"), [(DENY, DENY), (b"{}", b'{"systemMessage":"first"}')])
-def test_the_second_answer_counts_if_it_says_anything(shell, env, folder, server, second, printed):
+def test_a_non_empty_second_answer_counts(shell, env, folder, server, second, printed):
     assert asked(shell, env, folder, server, first=b'{"systemMessage":"first"}', second=second)[0] == printed + b"\n"
 
 
@@ -77,7 +77,7 @@ def test_without_a_file_an_empty_text_is_sent(shell, env, folder, server):
     assert asked(shell, env, folder, server, event="UserPromptExpansion")[1] == b""
 
 
-def test_an_answer_whose_text_says_the_header_wants_nothing(one, env, folder, server):
+def test_a_header_s_name_in_an_answer_s_text_has_no_effect(one, env, folder, server):
     server.reply = answers(b'{"systemMessage":"Baton-Wants: texts go QWJv"}')
     run_shim(one, env, folder, "claude-code", "PreToolUse")
     assert len(server.seen) == 1

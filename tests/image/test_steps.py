@@ -55,7 +55,7 @@ def copy(source, target, folder):
         shutil.copyfile(ROOT / name, to / inside)
 
 
-def test_every_base_is_pinned_and_the_server_is_nobody_special():
+def test_base_images_are_pinned_and_the_server_is_unprivileged():
     bases = [rest.split()[0] for _, word, rest in steps() if word == "FROM"]
     assert bases
     assert all(re.search(r":\d+\.\d+\.\d+-[a-z]+-[a-z]+$", base) for base in bases), bases
@@ -71,7 +71,7 @@ def test_every_base_is_pinned_and_the_server_is_nobody_special():
     assert {name for name in baton["environment"] if name.startswith("BATON_")} <= SERVER_VARIABLES | CLIENT_VARIABLES
 
 
-def test_what_the_image_copies_exists_in_the_build_context():
+def test_copied_files_exist_in_the_build_context():
     for _, word, rest in steps():
         if word == "COPY" and not rest.startswith("--from"):
             *sources, _ = rest.split()

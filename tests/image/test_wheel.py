@@ -62,7 +62,7 @@ def test_the_wheel_holds_everything_that_a_checkout_has(wheel):
 
 
 @pytest.mark.image
-def test_a_developer_installs_the_command_line_alone(wheel, constraints, tmp_path):
+def test_a_developer_installs_the_command_line_only(wheel, constraints, tmp_path):
     home, tools = tmp_path / "home", tmp_path / "tools"
     home.mkdir()
     env = environment(home, UV_TOOL_DIR=str(tools), UV_TOOL_BIN_DIR=str(tmp_path / "bin"))

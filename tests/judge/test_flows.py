@@ -43,7 +43,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("count", [_FEW, pytest.param(_MANY, marks=pytest.mark.slow("runs bash six hundred times"))])
-def test_what_bash_runs_has_been_read(count, folder):
+def test_programs_run_by_bash_were_read(count, folder):
     policies = shipped()
     lost, passed, runs = {}, {}, 0
     for text in itertools.islice(scripts(_SEED), count):

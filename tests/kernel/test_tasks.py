@@ -48,7 +48,7 @@ async def test_the_next_period_belongs_to_any_server(database):
 
 
 @pytest.mark.parametrize(("error", "logged"), [(RuntimeError("broken"), 1), (DatabaseUnavailable("away"), 0)])
-async def test_a_task_goes_on_after_a_failure_and_only_an_outage_is_not_logged(database, caplog, error, logged):
+async def test_a_task_continues_after_a_failure_and_logs_it_except_outages(database, caplog, error, logged):
     done, stop = [], asyncio.Event()
 
     async def work(_):
@@ -77,7 +77,7 @@ async def test_work_at_the_stop_is_done_once_more(database, at_stop, times):
     assert len(done) == times
 
 
-async def test_an_event_begins_the_next_period_at_once(database):
+async def test_an_event_starts_the_next_period_at_once(database):
     done, stop, wake = [], asyncio.Event(), asyncio.Event()
 
     def work(_):

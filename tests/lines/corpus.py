@@ -15,6 +15,7 @@ from baton.rules.call.verdict import Facts, Verdict
 from baton.rules.policy.evaluate import evaluate
 from baton.rules.policy.matching.rule import PolicySet
 from tests.support.installation import INSTALLED
+from tests.support.shipped import with_packs
 
 FOLDER = Path(__file__).parent
 ATTACKS = ("switch-off", "installed")
@@ -51,6 +52,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     who: str = "orchestrator"
     history: tuple[str, ...] = ()
     installed: bool = False
+    packs: str = ""
     unseen: str = ""
     categories: str = ""
     writes: str = "-"
@@ -141,6 +143,8 @@ def judged(policies: PolicySet, row: Row, mode: str = "") -> Verdict:
         client="claude-code", session_id="s", tool_name=tool, tool_input=given, cwd=known.cwd, project="acme/shop",
         project_root=known.cwd, agent_id="" if known.who == "orchestrator" else "agent-1",
     )  # fmt: skip
+    if known.packs:
+        policies = with_packs(known.packs)
     facts = Facts(
         call=call, level=mode or row.mode, history=known.history, installed=INSTALLED if known.installed else ""
     )

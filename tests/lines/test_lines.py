@@ -22,7 +22,16 @@ def test_no_call_is_judged_twice_in_one_mode():
     for row in corpus.rows():
         known = row.known
         for mode in corpus.MODES.get(row.mode, (row.mode,)):
-            call = (row.line, repr(known.input), known.cwd, known.who, known.history, known.installed, mode)
+            call = (
+                row.line,
+                repr(known.input),
+                known.cwd,
+                known.who,
+                known.history,
+                known.installed,
+                known.packs,
+                mode,
+            )
             if call in seen:
                 twice.append(f"{row.where} [{mode}], also {seen[call]}")
             seen[call] = row.where
@@ -47,7 +56,7 @@ def test_every_shipped_rule_decides_a_row():
         ("printf 'a\\n'\t", "printf 'a\\n'", "", "", ""),
     ],
 )
-def test_a_row_is_written_as_it_is_read(text, line, mode, verdict, rule):
+def test_writing_a_row_equals_its_source(text, line, mode, verdict, rule):
     (row,) = corpus.parse("x", f"# section\n{text}\n")
     assert (row.line, row.mode, row.verdict, row.rule, row.number) == (line, mode, verdict, rule, 2)
     assert corpus.written(row) == text

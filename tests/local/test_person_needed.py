@@ -47,7 +47,7 @@ def refusal(monkeypatch, tmp_path):
         thread.join()
 
 
-def test_below_an_agent_the_person_is_told_what_to_type(refusal):
+def test_below_an_agent_the_command_for_the_person_is_shown(refusal):
     said = refusal(BELOW)
     assert f"even if the person allowed the command ({BELOW})" in said
     assert "in their own terminal, outside of any agent: `baton mode disable --reason 'a b'`" in said
@@ -60,5 +60,5 @@ def test_without_a_socket_a_token_is_named(refusal):
     assert "type `baton mode disable --reason 'a b'` again" in said
 
 
-def test_with_the_token_of_the_hooks_the_person_is_told_to_unlock(refusal):
+def test_with_the_hooks_token_the_unlock_command_is_shown(refusal):
     assert "The current token is for hooks. Run `baton auth unlock`" in refusal(token="hooks")

@@ -79,7 +79,7 @@ def test_a_keyring_without_secret_storage_is_rejected(keyring, priority, module)
     assert keyring.kept == {}
 
 
-def test_without_the_package_it_says_what_to_install(keyring, monkeypatch):
+def test_without_the_package_its_installation_is_shown(keyring, monkeypatch):
     monkeypatch.setattr(person_token, "find_spec", lambda _: None)
     with pytest.raises(NoKeyringError, match="baton\\[keyring\\]"):
         keep_in_keyring(URL, "t")

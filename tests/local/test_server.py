@@ -50,7 +50,7 @@ def answering(monkeypatch, tmp_path):
         thread.join()
 
 
-def test_a_request_has_its_path_below_the_url_and_says_who_asks(answering):
+def test_a_request_has_its_path_below_the_url_and_names_the_caller(answering):
     _, asked, answer = answering
     answer["body"] = r'{"a": "\u00e9"}'
     assert Api().request("PUT", "/x", query={"q": "a b&c"}, body={"é": 1}, headers={"If-Match": '"1"'}) == {"a": "é"}
@@ -60,7 +60,7 @@ def test_a_request_has_its_path_below_the_url_and_says_who_asks(answering):
 
 
 @pytest.mark.parametrize(("status", "body", "kind", "said"), REFUSED)
-def test_a_refusal_is_told_in_the_server_s_words(answering, status, body, kind, said):
+def test_a_refusal_has_the_server_s_text(answering, status, body, kind, said):
     answering[2].update(status=status, body=body)
     with pytest.raises(kind) as refused:
         Api().request("GET", "/status")
@@ -83,7 +83,7 @@ def test_another_host_is_asked_by_the_proxy_of_the_environment(answering, monkey
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://x", "http://", "http://[::1", "http://x:99999"])
-def test_what_is_not_a_url_is_refused(answering, monkeypatch, url):
+def test_an_invalid_url_is_refused(answering, monkeypatch, url):
     monkeypatch.setenv("BATON_URL", url)
     with pytest.raises(ApiError, match="not a URL"):
         Api()

@@ -89,7 +89,7 @@ def test_an_unlocked_token_ends_at_its_expiry(tmp_path):
         assert unlocked._serve(listener, "t", os.getpid(), time.monotonic() - 1) is None
 
 
-def test_a_session_that_cannot_be_seen_holds_none(monkeypatch):
+def test_an_invisible_session_has_no_token(monkeypatch):
     monkeypatch.setattr(os, "getsid", lambda _: 0)
     with pytest.raises(OSError, match="outside of this container"):
         unlocked.hold("https://unseen.example.com", "t")

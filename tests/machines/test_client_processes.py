@@ -70,7 +70,7 @@ async def test_a_number_that_is_no_shim_s_is_not_believed(redis, claim):
     assert await found(redis, claim.encode()) == set()
 
 
-async def test_a_server_without_a_socket_for_people_notes_nobody(redis, starts):
+async def test_without_a_people_socket_no_client_is_noted(redis, starts):
     _, shim = starts("sh", "SHIM")
     processes = ClientProcesses(redis, has_socket=False)
     await processes.remember(shim)

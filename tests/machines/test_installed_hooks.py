@@ -51,7 +51,7 @@ def clients(api, who):
 
 
 @pytest.mark.slow("installs hooks")
-def test_hooks_are_told_from_clients_that_were_heard_of_until_they_are(api):
+def test_installed_hooks_count_as_unheard_until_their_first_call(api):
     made = api("shop-ann", "PUT", "/clients/codex/hooks")
     assert (made.status_code, made.json()["user"], made.json()["client"]) == (200, "shop-ann", "codex")
     found = until(lambda: clients(api, "shop-ann").get(("shop-ann", "codex")))
@@ -63,7 +63,7 @@ def test_hooks_are_told_from_clients_that_were_heard_of_until_they_are(api):
     assert clients(api, "shop-ann")["shop-ann", "codex"]["installed_at"] == made.json()["installed_at"]
 
 
-def test_a_removal_forgets_hooks_that_were_never_heard_of(api):
+def test_a_removal_deletes_silent_hooks(api):
     api("shop-ben", "PUT", "/clients/qwen/hooks")
     until(lambda: ("shop-ben", "qwen") in clients(api, "shop-ben"))
     assert api("shop-ben", "DELETE", "/clients/qwen/hooks").status_code == 204

@@ -47,7 +47,7 @@ async def test_a_colleague_has_none_of_them(servers):
     assert await one.of_user(BOB) == []
 
 
-async def test_what_is_known_stays_as_it_is(servers):
+async def test_a_known_inventory_is_unchanged(servers):
     one, other = servers
     await begun(one)
     await one.put(ANN, "claude-code", SUM, TEXT)
@@ -56,7 +56,7 @@ async def test_what_is_known_stays_as_it_is(servers):
     assert found.agent("one").model == "haiku"
 
 
-async def test_a_session_that_tells_of_none_has_none_though_an_earlier_one_had(servers):
+async def test_a_session_without_agents_inherits_none(servers):
     one, other = servers
     await begun(one)
     await one.put(ANN, "claude-code", SUM, TEXT)
@@ -68,7 +68,7 @@ async def test_a_session_that_tells_of_none_has_none_though_an_earlier_one_had(s
     assert await names(one) == (["one"], False)
 
 
-async def test_a_session_that_is_resumed_has_what_it_told_of_last(servers):
+async def test_a_resumed_session_has_its_last_inventory(servers):
     one, other = servers
     await begun(one)
     await one.put(ANN, "claude-code", SUM, TEXT)
@@ -89,7 +89,7 @@ async def test_agents_are_forgotten_with_their_person_and_expire(servers, redis)
     assert await one.of_user(ANN) == []
 
 
-async def test_what_one_person_can_store_is_bounded(servers, redis):
+async def test_a_person_s_storage_is_limited(servers, redis):
     one, _ = servers
     for number in range(MOST + 5):
         await begun(one, str(number), checksum=f"{number}-1", project=str(number))
@@ -97,7 +97,7 @@ async def test_what_one_person_can_store_is_bounded(servers, redis):
     assert len(await redis.call(b"KEYS", b"{baton}:agents:*")) <= MOST
 
 
-async def test_without_redis_what_this_process_knows_holds_and_the_rest_is_named(servers, redis):
+async def test_without_redis_local_inventories_apply_and_others_are_reported(servers, redis):
     one, other = servers
     await begun(one)
     await one.put(ANN, "claude-code", SUM, TEXT)
@@ -138,7 +138,7 @@ async def test_a_prompt_of_copilot_waits_for_its_session_s_start(servers):
     assert (await waiting)[0].agent("one")
 
 
-async def test_a_process_tells_what_it_has_learned_of_from_what_it_has_not(servers):
+async def test_a_process_distinguishes_known_inventories(servers):
     one, _ = servers
     assert not one.knows(ANN, "s")
     await begun(one, checksum="")

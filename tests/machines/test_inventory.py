@@ -69,7 +69,7 @@ def test_a_description_is_one_short_line_without_secrets_and_markup():
 
 
 @every("model", ["rm -rf /", "a\tb", "x" * 300, "[1, 2]"])
-def test_what_cannot_be_a_model_s_name_is_none(model):
+def test_an_invalid_model_name_is_dropped(model):
     assert read("claude-code", f"= user a.md\n name: a\n model: {model}\n").agents[0].model == ""
 
 

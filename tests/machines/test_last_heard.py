@@ -32,7 +32,7 @@ def test_a_client_is_silent_when_its_user_works_without_it(clients, used_hours_a
     assert silent(clients, used, NOW) == quiet
 
 
-async def test_a_client_with_an_endless_name_keeps_no_other_from_being_noted(database):
+async def test_a_client_with_a_long_name_does_not_block_others(database):
     heard, ada = ClientActivity(database, None, "default"), Principal(user="ada")
     endless = "".join(chr(0x4E00 + number * 7_919 % 20_011) for number in range(4_096))
     for client in (endless, "codex"):
@@ -41,7 +41,7 @@ async def test_a_client_with_an_endless_name_keeps_no_other_from_being_noted(dat
     assert {one.client for one in await store.load(database, "default")} == {"codex", endless[:200]}
 
 
-async def test_a_contact_that_is_being_written_is_waited_for(database, monkeypatch):
+async def test_a_pending_contact_is_awaited(database, monkeypatch):
     async def written(*contacts, write=store.note_contacts):
         await asyncio.sleep(0.1 * len(contacts[-1]))
         await write(*contacts)

@@ -35,7 +35,7 @@ async def test_a_server_that_saw_nothing_of_a_session_asks_redis_once(workers, r
     [(Principal(user="bob"), "s"), (Principal(user="ann", job="job_1"), "s"), (ANN, "s2"), (ANN, "")],
     ids=["another user", "a delegated agent", "another session", "no session"],
 )
-async def test_nobody_pins_another_s_session(workers, who, session):
+async def test_a_session_is_pinned_by_its_own_user_only(workers, who, session):
     first, second = workers
     await first.pin(who, session, OTHER)
     for one in workers:
@@ -44,7 +44,7 @@ async def test_nobody_pins_another_s_session(workers, who, session):
     assert await second.pin(ANN, "s", SHOP) == SHOP
 
 
-async def test_without_redis_a_server_goes_by_what_it_knows():
+async def test_without_redis_a_server_uses_its_memory():
     away = Redis("redis://127.0.0.1:1", timeout_s=0.05)
     await away.start()
     projects = SessionProjects(away, ttl_s=60)

@@ -66,7 +66,7 @@ async def test_a_wait_ends_at_once_where_patience_is_no_use(clock, answers, aske
     assert (api.asked, clock.now < 1) == (asked, True)
 
 
-async def test_a_wait_ends_when_the_server_stays_away_or_its_own_time_is_over(clock):
+async def test_a_wait_ends_with_an_absent_server_or_its_timeout(clock):
     with pytest.raises(ToolError, match="no server answers"):
         await ServerClient(Answers(RUNNING, GONE), "s").ended("job_1", tell, LONG_S)
     assert 600 < clock.now < 610
@@ -88,7 +88,7 @@ class Server:
         return {"id": "job_1", "state": state, "progress": "", "events": len(self.asked)}
 
 
-async def test_a_wait_asks_the_server_for_what_comes_next_and_does_not_poll():
+async def test_a_wait_uses_the_event_stream_without_polling():
     server, told = Server("queued", "running", "completed"), []
 
     async def tell(text):
@@ -101,7 +101,7 @@ async def test_a_wait_asks_the_server_for_what_comes_next_and_does_not_poll():
 
 
 @pytest.mark.parametrize("limit", [0, 0.2])
-async def test_an_answer_that_takes_too_long_for_the_client_says_how_to_go_on(limit):
+async def test_a_late_answer_explains_how_to_continue(limit):
     async def tell(_):
         return
 
@@ -126,5 +126,5 @@ async def test_a_wait_for_a_job_without_a_runner_ends_at_once_and_names_it():
 
 
 @every(("more", "said"), [row for row in STANDING if "cancel_requested" not in row[0]])
-def test_how_a_job_stands_is_said_to_agents_as_in_lists(more, said):
+def test_agents_see_a_job_s_state_as_in_lists(more, said):
     assert said.startswith(standing(JOB | more))

@@ -175,7 +175,7 @@ def test_the_tools_their_arguments_and_when_to_use_them(mcp):
 @pytest.mark.parametrize(
     ("given", "provider"), [({}, "codex"), ({"provider": None}, "codex"), ({"provider": "claude-code"}, "claude_code")]
 )
-def test_a_delegation_is_acknowledged_at_once_and_its_answer_comes_later(world, mcp, given, provider):
+def test_a_delegation_is_acknowledged_before_its_answer(world, mcp, given, provider):
     http, *_ = world
     texts, _ = mcp.called("delegate.run", user_prompt="say did it", **given)
     assert texts[0] == f"✓ Delegated to {provider}. Task: say did it"
@@ -188,7 +188,7 @@ def test_a_delegation_is_acknowledged_at_once_and_its_answer_comes_later(world, 
 
 
 @pytest.mark.slow("starts clients of its own")
-def test_the_clients_own_session_is_taken_where_it_says_so(world, connect):
+def test_the_client_s_own_session_is_used_if_given(world, connect):
     http, *_ = world
     texts, _ = connect(BATON_SESSION="s-42").called("delegate.run", user_prompt="say hello")
     assert http.get(f"/jobs/{texts[1].split(chr(39))[1]}").json()["session_id"] == "s-42"
@@ -209,11 +209,11 @@ def test_a_model_is_invoked_and_its_answer_is_the_tools(world, mcp):
         assert job["provider"] == provider
 
 
-def test_a_model_that_fails_says_why(mcp):
+def test_a_failed_model_names_the_reason(mcp):
     assert "failed" in mcp.refused("invoke_openai", prompt="die")
 
 
-def test_progress_is_told_while_a_tool_waits(world, mcp):
+def test_progress_is_reported_while_a_tool_waits(world, mcp):
     *_, folder = world
     heard = folder / "heard"
 
@@ -236,7 +236,7 @@ def test_a_task_is_looked_at_without_waiting_and_cancelled(mcp):
 
 
 @pytest.mark.slow("waits")
-def test_a_wait_that_ends_before_the_job_says_how_to_go_on(mcp, world):
+def test_an_ended_wait_explains_how_to_continue(mcp, world):
     *_, folder = world
     go_on = folder / "go-on"
     texts, _ = mcp.called("delegate.run", user_prompt=f"say half\nawait {go_on}\nsay done")
@@ -269,7 +269,7 @@ def test_an_agent_of_the_roster_is_spawned_and_runs(world, mcp):
     assert http.get(f"/jobs/{spawned['task_id']}").json()["agent_type"] == "explore"
 
 
-def test_a_spawned_task_says_why_it_waits():
+def test_a_waiting_task_names_the_reason():
     waiting = {"reason": "slots_busy", "detail": "all slots are busy", "since": "2026-01-01T00:00:00Z"}
     job = {"id": "job_1", "state": "queued"}
     assert spawn_summary({"job": job | {"waiting": waiting}})["waiting"] == waiting
@@ -308,7 +308,7 @@ def test_the_tools_of_an_agent_at_work_do_not_wait_for_its_folder(world, connect
     assert http.get(f"/jobs/{texts[1].split(chr(39))[1]}").json()["concurrent"] is concurrent
 
 
-def test_what_the_server_refuses_is_told_in_its_words(mcp):
+def test_a_refusal_has_the_server_s_text(mcp):
     assert "allowed" in mcp.refused("delegate.run", user_prompt="x", provider="gpt")
     refused = mcp.refused("delegate.run", user_prompt="x", provider="opencode")
     assert "not served by your runners" in refused
@@ -344,7 +344,7 @@ def test_a_graph_is_made_spawned_wave_by_wave_and_looked_at(mcp):
 
 
 @pytest.mark.slow("waits for each tool to give up")
-def test_without_a_server_each_tool_says_so(connect):
+def test_without_a_server_each_tool_reports_it(connect):
     away = connect(BATON_URL="http://127.0.0.1:1")
     assert "no server answers" in away.refused("delegate.run", user_prompt="x")
 

@@ -147,6 +147,6 @@ def test_a_misspelt_name_is_refused_with_the_nearest_one(server, http, path, bod
     assert f"did you mean `{near}`?" in response.json()["detail"]
 
 
-def test_a_name_that_nobody_has_used_is_refused_with_the_way_to_add_it(http):
+def test_an_unknown_name_is_refused_with_the_way_to_add_it(http):
     refused = http.put("/mode", json={"scope": "project", "id": "zzzzzz", "enabled": True}).json()["detail"]
     assert refused == "`id` is `zzzzzz`, an unknown project; an admin adds it with `baton team project set`"

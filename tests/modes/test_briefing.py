@@ -11,12 +11,12 @@ EDITS = {"claude-code": "NotebookEdit", "codex": "apply_patch", "gemini": "write
 
 @every(("client", "edits"), EDITS.items())
 @every(("level", "verb"), [("strict", "Refused"), ("guidance", "Better delegated")])
-def test_the_directives_name_the_client_s_tools_and_what_the_level_does(client, edits, level, verb):
+def test_directives_name_the_client_s_tools_and_the_level(client, edits, level, verb):
     text = directives(msgspec.structs.replace(Mode(), enabled=True, level=level), client)
     assert edits in text
     assert verb in text
     assert "baton mode disable" in text
 
 
-def test_nothing_is_said_while_the_mode_is_off():
+def test_no_directives_while_the_mode_is_off():
     assert directives(Mode(), "claude-code") == ""

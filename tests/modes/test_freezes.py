@@ -44,7 +44,7 @@ def frozen(http):
         assert http.delete("/freezes", params=one).status_code == 204
 
 
-def test_a_frozen_session_s_next_call_is_refused_with_the_reason_and_goes_on_after_it(http, frozen):
+def test_a_frozen_session_is_refused_until_the_freeze_ends(http, frozen):
     event = call(command="ls")
     assert decided(http, event)[0] == ""
     frozen(scope="session", id=event["session_id"])
@@ -99,7 +99,7 @@ CHANGES = [
 @every(("tool", "tool_input", "verdict"), [
     *[(*one, "") for one in READS], *[(*one, "deny") for one in CHANGES],
 ])  # fmt: skip
-def test_read_only_lets_reading_through_and_nothing_else(http, frozen, tool, tool_input, verdict):
+def test_a_read_only_freeze_allows_reading_only(http, frozen, tool, tool_input, verdict):
     event = call(tool) | {"tool_input": tool_input}
     frozen(scope="session", id=event["session_id"], read_only=True)
     assert decided(http, event)[0] == verdict

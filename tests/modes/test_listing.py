@@ -60,7 +60,7 @@ VISIBLE = [
 
 
 @every(("principal", "expected"), [row[1:] for row in VISIBLE], ids=[row[0] for row in VISIBLE])
-def test_a_person_sees_what_concerns_them(principal, expected):
+def test_a_person_sees_their_own_settings(principal, expected):
     assert names(principal) == expected
 
 
@@ -78,12 +78,12 @@ FILTERS = [
 
 
 @every(("wanted", "expected"), [row[1:] for row in FILTERS], ids=[row[0] for row in FILTERS])
-def test_a_filter_leaves_what_it_names(wanted, expected):
+def test_a_filter_keeps_matching_rows(wanted, expected):
     admin = Principal(user="root", team="ops", role="admin")
     assert names(admin, ModeFilter(**wanted)) == expected
 
 
-def test_a_page_goes_on_after_the_last_key_of_the_one_before():
+def test_a_page_starts_after_the_previous_one():
     admin, listing = Principal(user="root", role="admin"), ModeList(InForce(), Directory())
     found, after = [], ()
     while page := listing.find(admin, ModeFilter(), after=after, limit=5):

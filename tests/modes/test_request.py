@@ -76,7 +76,7 @@ REFUSED = [
 
 
 @every(("role", "scope", "given", "error", "words"), REFUSED)
-def test_a_request_is_refused_with_what_is_wrong(role, scope, given, error, words):
+def test_an_invalid_request_is_refused_with_the_reason(role, scope, given, error, words):
     with pytest.raises(error) as refused:
         asked(role, scope, **given)
     named = refused.value.errors[0].field if error is Invalid else refused.value.detail
@@ -93,12 +93,12 @@ def test_only_the_organisation_s_setting_may_be_locked(scope, locked, refused):
 
 
 @every(("user", "team"), [("", "web"), ("ada", "web"), ("eve", "api"), ("nobody-yet", "web")])
-def test_the_mode_of_another_is_that_of_their_team_or_of_ones_own_where_they_have_none(user, team):
+def test_another_s_mode_uses_their_team_or_the_caller_s(user, team):
     admin = Caller(principal=Principal(user="ada", team="web", role="admin"))
     assert principal_of(admin, Directory(), user) == Principal(user=user or "ada", team=team, role="admin")
 
 
-def test_the_mode_of_a_stranger_is_not_there():
+def test_the_mode_of_an_unknown_user_is_not_found():
     with pytest.raises(NotFound, match="`eve`"):
         principal_of(Caller(principal=Principal(user="ada", team="web")), Directory(), "eve")
 

@@ -35,7 +35,7 @@ async def test_of_two_servers_the_second_change_needs_the_version_of_the_first(m
     assert modes.settings == []
 
 
-async def test_work_items_do_not_undo_what_a_person_said_on_another_server(modes):
+async def test_work_items_keep_a_person_s_setting_of_another_server(modes):
     other = await another(modes)
     await other.follow_work_items(ALICE.principal, PROJECT, 1)
     await modes.put(ALICE, setting("user_project", enabled=False))

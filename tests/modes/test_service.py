@@ -30,7 +30,7 @@ async def test_the_most_specific_scope_wins(modes, narrow):
     assert [s.scope for s in mode.chain] == list(SCOPES[: narrow + 1])
 
 
-async def test_sessions_without_a_setting_share_what_is_remembered(modes):
+async def test_sessions_without_a_setting_share_a_cache_entry(modes):
     await modes.put(ALICE, setting("project", enabled=True))
     await modes.put(ALICE, setting("session", enabled=False))
     found = {modes.effective(ALICE.principal, PROJECT, f"session-{number}").enabled for number in range(1_000)}
@@ -64,7 +64,7 @@ async def test_settings_survive_a_restart(modes):
     assert mode_of(again, ALICE) == mode_of(modes, ALICE)
 
 
-async def test_switching_on_again_keeps_the_moment_of_activation(modes):
+async def test_switching_on_again_keeps_the_activation_time(modes):
     await modes.put(ALICE, setting("user_project", enabled=True, level="strict"))
     modes.moment[0] = NOON + timedelta(hours=1)
     await modes.put(ALICE, setting("user_project", enabled=True, level="guidance"))
@@ -92,14 +92,14 @@ async def test_sessions_that_worked_under_the_mode_keep_it_when_the_work_items_a
     assert not mode_of(modes, ALICE).enabled
 
 
-async def test_a_delegated_agent_is_exempt_by_its_token_alone(modes):
+async def test_a_delegated_agent_is_exempt_by_its_token_only(modes):
     await modes.put(LEAD, setting("organisation", enabled=True, level="strict", locked=True))
     agent = msgspec.structs.replace(ALICE.principal, role="agent", job="job_1")
     mode = modes.effective(agent, PROJECT, "s1")
     assert (mode.enabled, mode.chain[-1].reason, mode.chain[-1].delegated) == (False, "the agent of job_1", True)
 
 
-async def test_work_items_switch_on_again_what_they_switched_off(modes):
+async def test_work_items_undo_their_own_off_only(modes):
     for count, on in ((2, True), (0, False), (1, True)):
         await modes.follow_work_items(ALICE.principal, PROJECT, count)
         assert mode_of(modes, ALICE).enabled is on
@@ -120,14 +120,14 @@ async def test_a_person_s_off_stops_work_items(modes, scope):
     assert not mode_of(modes, ALICE).enabled
 
 
-async def test_work_items_leave_a_person_s_own_on_alone(modes):
+async def test_work_items_keep_a_person_s_own_on(modes):
     await modes.put(ALICE, setting("user_project", enabled=True, level="guidance"))
     await modes.follow_work_items(ALICE.principal, PROJECT, 0)
     assert mode_of(modes, ALICE).level == "guidance"
     assert mode_of(modes, ALICE).enabled
 
 
-async def test_an_off_of_work_items_leaves_the_word_to_what_others_set_later(modes):
+async def test_work_items_off_yields_to_later_settings(modes):
     for count in (1, 0):
         await modes.follow_work_items(ALICE.principal, PROJECT, count)
     await modes.put(LEAD, setting("team", enabled=True, level="strict"))
@@ -136,7 +136,7 @@ async def test_an_off_of_work_items_leaves_the_word_to_what_others_set_later(mod
     assert [one.scope for one in mode_of(modes, ALICE).chain] == ["team"]
 
 
-async def test_a_person_s_word_that_has_expired_stops_work_items_no_longer(modes):
+async def test_an_expired_setting_no_longer_stops_work_items(modes):
     await modes.put(ALICE, setting("user_project", enabled=False, expires_at=NOON + timedelta(hours=1)))
     await modes.follow_work_items(ALICE.principal, PROJECT, 1)
     assert not mode_of(modes, ALICE).enabled
@@ -154,7 +154,7 @@ async def test_switching_on_after_an_expiry_is_a_new_activation(modes):
 
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize("scope", ["user_project", "user", "project", "team", "organisation"])
-async def test_disabling_clears_the_caller_s_narrower_settings_and_nobody_else_s(modes, scope):
+async def test_disabling_clears_the_caller_s_narrower_settings_only(modes, scope):
     await modes.put(ALICE, setting("session", enabled=True, level="strict", project=PROJECT))
     await modes.put(BOB, setting("session", enabled=True, level="strict", user="bob", project=PROJECT))
     await modes.put(BOB, setting("user_project", enabled=True, level="strict", user="bob"))
@@ -181,7 +181,7 @@ TARGETS = [
 
 
 @every(("scope", "given", "meant"), TARGETS, ids=[row[0] for row in TARGETS])
-def test_what_a_request_leaves_out_is_the_caller_s_own(scope, given, meant):
+def test_omitted_fields_are_the_caller_s_own(scope, given, meant):
     found = target(ALICE if scope == "session" else ALICE_AS_ADMIN, NOBODY, scope, given.get("id", ""), "", "")
     assert {name: getattr(found, name) for name in ("scope", "id", "user", "project") if getattr(found, name)} == meant
 
@@ -246,14 +246,14 @@ async def test_no_more_callers_are_remembered_than_may_be(modes, monkeypatch):
     assert mode_of(modes, ALICE, "s3").enabled
 
 
-async def test_disabling_clears_what_a_lead_set_for_the_caller(modes):
+async def test_disabling_clears_a_lead_s_setting_for_the_caller(modes):
     await modes.put(LEAD, setting("user", enabled=True, level="strict"))
     await modes.put(ALICE, setting("project", enabled=False))
     assert not mode_of(modes, ALICE).enabled
     assert [one.scope for one in modes.settings] == ["project"]
 
 
-async def test_a_setting_is_read_until_the_moment_of_its_expiry_and_not_at_it(modes):
+async def test_a_setting_ends_at_its_expiry(modes):
     await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(hours=1)))
     for moment, count in ((NOON + timedelta(minutes=59), 1), (NOON + timedelta(hours=1), 0)):
         assert len(await store.load_all(modes._database, "default", moment)) == count

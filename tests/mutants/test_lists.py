@@ -15,14 +15,14 @@ def listed(name):
 
 
 @every("one", listed("named.yaml"), ids=lambda one: one["name"])
-def test_a_named_mutant_changes_one_place_and_its_test_is_there(one):
+def test_a_named_mutant_changes_one_place_and_its_test_exists(one):
     assert set(one) == {"name", "file", "text", "mutant", "test"}
     assert (ROOT / one["file"]).read_text().count(one["text"]) == 1
     path, _, function = one["test"].partition("::")
     assert not function or f"def {function.partition('[')[0]}(" in (ROOT / path).read_text()
 
 
-def test_a_listed_survivor_says_why_it_may_survive():
+def test_a_listed_survivor_has_a_reason():
     for one in listed("survivors.yaml"):
         assert set(one) == {"file", "function", "line", "mutant", "reason"}
         assert (ROOT / one["file"]).is_file()

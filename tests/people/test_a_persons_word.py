@@ -52,14 +52,14 @@ def test_every_action_that_is_not_an_agents_is_a_persons():
     }  # fmt: skip
 
 
-def test_a_header_s_name_that_begins_with_a_colon_is_no_header(server):
+def test_a_header_name_with_a_colon_is_refused(server):
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=60) as raw:
         raw.sendall(b"GET /mode HTTP/1.1\r\nHost: localhost\r\n:person: a person's terminal\r\n\r\n")
         assert b" 400 " in raw.recv(4_096).split(b"\r\n")[0]
 
 
-def test_a_token_that_nobody_knows_leaves_the_caller_an_agent(server):
+def test_a_caller_with_an_unknown_token_is_an_agent(server):
     with server.agent(Authorization="Bearer baton_000000000000_" + "0" * 64) as stranger:
         refused(stranger.put("/mode", json={"scope": "user", "enabled": False}), 403, "person_required")
         assert ok(stranger.get("/mode"))["enabled"] is False
@@ -123,7 +123,7 @@ AGENTS = [
 
 
 @every(("env", "name", "why"), [row[1:] for row in AGENTS], ids=[row[0] for row in AGENTS])
-def test_an_agent_is_no_person_whatever_it_runs(server, env, name, why):
+def test_an_agent_s_program_is_never_a_person(server, env, name, why):
     command = [sys.executable, "-c", OFF, str(person_socket(port_of(server)))]
     if name == "shell":
         command = ["bash", "-c", 'exec -a claude bash -c \'"$@"; true\' x "$@"', "x", *command]
@@ -149,7 +149,7 @@ print(subprocess.run(off, env={}, stdout=subprocess.PIPE, check=True, text=True)
 """
 
 
-def test_who_runs_hooks_is_an_agent_s_client_whatever_its_name_is(server, tmp_path):
+def test_a_program_running_hooks_is_a_client(server, tmp_path):
     off_by_python = [sys.executable, "-c", OFF, str(person_socket(port_of(server)))]
     shim = ROOT / "hooks" / "baton-hook.sh"
     config = tmp_path / "config"
@@ -190,7 +190,7 @@ def test_the_socket_is_closed_to_everybody_else(server):
 
 
 @pytest.mark.slow
-def test_without_a_socket_for_people_the_start_says_so_and_only_a_token_is_a_persons(tmp_path):
+def test_without_a_people_socket_only_a_token_proves_a_person(tmp_path):
     port = free_port()
     in_the_way = person_socket(port)
     in_the_way.mkdir(parents=True)

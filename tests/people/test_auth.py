@@ -102,7 +102,7 @@ def test_a_hook_without_a_token_is_counted_by_address(server, admin):
     assert admin.get("/status").json()["refused"]["address 127.0.0.1"] >= 1
 
 
-def test_what_load_balancers_ask_needs_no_token(server):
+def test_health_checks_need_no_token(server):
     with server.client() as http:
         assert [http.get(path).status_code for path in ("/healthz", "/readyz", "/openapi.json")] == [200] * 3
 
@@ -235,7 +235,7 @@ def test_of_a_refused_hook_no_more_than_a_mebibyte_is_read_and_a_larger_call_is_
     assert answer.get("hookSpecificOutput", {}).get("permissionDecision") == ("deny" if size > 1_000 else None)
 
 
-def test_a_body_that_is_not_sent_as_json_is_told_what_is_missing(admin):
+def test_a_body_without_a_json_type_is_refused_with_the_remedy(admin):
     answer = admin.put("/teams/web", content=b'{"reason": "r"}', headers={"Content-Type": "text/plain"})
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_json")
     assert "`Content-Type: application/json`" in answer.json()["detail"]
@@ -258,7 +258,7 @@ def test_lists_are_paged_without_loss_while_they_grow(server, admin, path, key):
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", " root", "a\nb", " "])
-def test_a_name_that_no_path_can_say_is_refused(admin, name):
+def test_a_name_unusable_in_a_path_is_refused(admin, name):
     for field, body in (("user", {"user": name}), ("team", {"user": "fine", "team": name})):
         answer = admin.post("/tokens", json=body)
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
@@ -290,7 +290,7 @@ def test_a_disabled_user_who_is_moved_stays_disabled(server, admin):
         ("/teams/default/settings", {"keep_prompts": True}, {"keep_prompts": False}),
     ],
 )
-def test_what_an_admin_replaces_is_what_they_have_seen(admin, path, first, second):
+def test_a_stale_replacement_is_refused(admin, path, first, second):
     for team in ("web", "data"):
         assert admin.put(f"/teams/{team}", json={}).status_code == 200
     made = admin.put(path, json=first)
@@ -310,7 +310,7 @@ def test_what_an_admin_replaces_is_what_they_have_seen(admin, path, first, secon
         ("PUT", "/projects", {"name": "newcomer", "team": "weeb"}),
     ],
 )
-def test_a_team_that_nobody_added_is_refused_and_the_one_that_was_meant_is_named(admin, method, path, body):
+def test_an_unknown_team_is_refused_with_a_suggestion(admin, method, path, body):
     assert admin.put("/teams/web", json={}).status_code == 200
     answer = admin.request(method, path, json=body)
     assert answer.status_code == 422
@@ -346,7 +346,7 @@ def test_tokens_and_their_audit_entries_show_the_team(server, admin):
         ("/mode", "/mode", {"scope": "user", "enabled": True}),
     ],
 )
-def test_what_a_put_replaces_is_read_with_its_etag(admin, shown, put, body):
+def test_a_replaceable_object_is_read_with_its_etag(admin, shown, put, body):
     if put == "/users/eta":
         assert admin.put(put, json=body).status_code == 200
     for _ in range(2):

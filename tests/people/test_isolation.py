@@ -303,7 +303,7 @@ def test_the_matrix_has_every_endpoint_and_no_other():
 
 
 @every("operation", sorted(MATRIX))
-def test_without_a_token_nobody_is_served(world, operation):
+def test_requests_without_a_token_are_refused(world, operation):
     answer = world(operation, "")
     match MATRIX[operation][0]:
         case "open":
@@ -335,7 +335,7 @@ def test_another_person_s_data_is_an_empty_answer(world, operation, role):
 
 @every("operation", sorted(name for name, (who, *_) in MATRIX.items() if isinstance(who, frozenset)))
 @every("role", ROLES)
-def test_a_role_that_may_never_is_told_so(world, operation, role):
+def test_a_forbidden_role_is_refused_with_the_reason(world, operation, role):
     answer = world(operation, role)
     assert (answer.status_code == 403) == (role not in MATRIX[operation][0]), answer.text
 
@@ -357,7 +357,7 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
     ],
 )
 @every("role", ["developer", "runner", "lead"])
-def test_lists_leave_out_what_is_another_s(world, operation, role):
+def test_lists_leave_out_other_users_rows(world, operation, role):
     answer = world(operation, role)
     assert answer.status_code == 200
     assert '"bob"' not in answer.text

@@ -13,7 +13,7 @@ def ask(limits, tiers, who="default/ada"):
 
 
 @pytest.mark.parametrize("tiers", [("admin", "expensive"), ("expensive", "admin")], ids=" then ".join)
-def test_the_smaller_of_two_limits_counts_wherever_it_stands(tiers):
+def test_the_smaller_of_two_limits_counts(tiers):
     limits = RateLimits(Settings(admin_per_minute=10, expensive_per_minute=2))
     for _ in range(2):
         ask(limits, tiers)
@@ -22,7 +22,7 @@ def test_the_smaller_of_two_limits_counts_wherever_it_stands(tiers):
     ask(limits, ["admin"])
 
 
-def test_a_limit_of_nought_is_none():
+def test_a_limit_of_zero_is_no_limit():
     limits = RateLimits(Settings(expensive_per_minute=0))
     for _ in range(50):
         ask(limits, ["expensive"])

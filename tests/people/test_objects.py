@@ -239,7 +239,7 @@ def expected(name, role, *, own):
     "role", ["developer", *(pytest.param(role, marks=EACH_ROLE) for role in ROLES if role != "developer")]
 )
 @pytest.mark.parametrize("name", CASES)
-def test_what_belongs_to_somebody_is_served_to_whom_it_concerns(world, name, role):
+def test_an_object_is_served_to_its_owner_and_readers(world, name, role):
     for asker in TEAMS:
         for team in TEAMS:
             answer = world.ask(name, asker, role, team)
@@ -270,7 +270,7 @@ def test_lists_hold_nothing_of_another_team(world, path, role):
 
 
 @pytest.mark.parametrize("path", ["/decisions", "/sessions", "/users", "/tokens", "/reports", "/exceptions", "/modes"])
-def test_lists_hold_what_a_person_may_see(world, path):
+def test_lists_have_a_person_s_visible_rows(world, path):
     for team in TEAMS:
         world.again("revoke_exception", team)
         world.admin.put("/mode", json={"scope": "user", "id": OWNERS[team], "enabled": False})
@@ -280,7 +280,7 @@ def test_lists_hold_what_a_person_may_see(world, path):
         assert all(f'"{owner}"' in world.clients["data", role].get(path).text for owner in OWNERS.values())
 
 
-def test_the_data_of_a_person_is_deleted_by_themselves_and_admins_alone(doomed):
+def test_a_person_s_data_is_deleted_by_them_and_admins_only(doomed):
     for role, status in (("runner", 403), ("auditor", 403), ("lead", 404)):
         assert doomed.clients["web", role].delete("/users/wilma/data").status_code == status
     assert doomed.clients["web", "developer"].delete("/users/dorian/data").status_code == 404

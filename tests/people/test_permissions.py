@@ -79,5 +79,5 @@ COVERS = [
 
 
 @every(("principal", "user", "team", "expected"), [row[1:] for row in COVERS], ids=[row[0] for row in COVERS])
-def test_whose_things_a_permission_covers(principal, user, team, expected):
+def test_the_reach_of_a_permission(principal, user, team, expected):
     assert covers(principal, "modes.write", user=user, team=team) is expected

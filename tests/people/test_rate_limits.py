@@ -20,7 +20,7 @@ TIERS = [
 
 
 @pytest.mark.parametrize(("most", "method", "path", "more"), TIERS, ids=[row[2] for row in TIERS])
-def test_a_user_who_asks_too_often_is_told_when_to_ask_again(limited, most, method, path, more):
+def test_a_rate_limited_user_gets_the_retry_time(limited, most, method, path, more):
     with limited.client(**{"Baton-User": "eager"}) as eager, limited.client(**{"Baton-User": "calm"}) as calm:
         assert [eager.request(method, path, **more).status_code for _ in range(most)] == [200] * most
         refused = eager.request(method, path, **more)

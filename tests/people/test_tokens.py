@@ -61,7 +61,7 @@ async def test_a_token_speaks_for_its_user_team_and_role(server, database):
     assert token.digest not in repr(await audit_store.find_entries(database, "default"))
 
 
-async def test_what_is_no_token_of_ours_is_refused(server):
+async def test_a_foreign_token_is_refused(server):
     _, text = await server.tokens.create(ADMIN, user="dora", role="developer")
     wrong = text[:-1] + ("0" if text[-1] != "0" else "1")
     for given in ("", "baton", wrong, text.upper(), text + "0", "baton_" + "0" * 12 + "_" + "0" * 64, "é" * 83):
@@ -144,7 +144,7 @@ async def test_a_bad_request_names_the_field(server, given, field):
     assert refused.value.errors[0].field == field
 
 
-async def test_without_a_database_nothing_is_made_and_what_is_known_holds(server):
+async def test_without_a_database_known_tokens_stay_valid(server):
     _, text = await server.tokens.create(ADMIN, user="dora", role="developer")
     server.tokens._database = server.changes._database = Away()
     assert server.tokens.check(text).user == "dora"
@@ -167,7 +167,7 @@ async def test_the_first_admin_s_token_is_made_once(server, database, tmp_path):
     assert await first_token.ensure(database, ADMIN, file) not in {"", text}
 
 
-async def test_another_admin_s_token_is_made_on_the_machine_and_running_servers_are_told(server, database):
+async def test_an_admin_token_is_created_locally_and_announced(server, database):
     await server.tokens.create(ADMIN, user="boss", role="admin")
     before = await numbers(database, ADMIN.organisation)
     in_an_hour = NOON + timedelta(hours=1)

@@ -62,7 +62,7 @@ def test_a_team_s_override_changes_the_model_that_its_agents_get_and_no_other_te
     assert http.delete(ROW, params=TEAM, headers={"If-Match": '"3"'}).status_code == 404
 
 
-def test_an_override_is_one_layer_s_alone(http):
+def test_an_override_belongs_to_one_layer(http):
     assert http.put(ROW, params={"name": "ones"}, json={"model": "opus"}).status_code == 200
     assert http.get(ROW, params={"name": "others"}).status_code == 404
     assert http.get(ROW.replace("/Explore", "/Plan"), params={"name": "ones"}).status_code == 404

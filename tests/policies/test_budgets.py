@@ -41,7 +41,7 @@ def test_a_problem_quotes_no_megabyte():
     assert max(len(one.text) for one in found) < 2_000
 
 
-def test_what_is_shown_says_how_much_is_not():
+def test_a_shortened_list_names_the_rest():
     found = shown([Fault("a.yaml", number, "wrong") for number in range(60_000)])
     assert len(found) == MOST_PROBLEMS + 1
     assert found[-1].text == "and 59900 more problems, not listed here"

@@ -58,7 +58,7 @@ WRONG = [("id: [", "team/x.yaml"), ("id: team/x\nmatch: {tool: Edit}\n", "team/x
 
 
 @every(("text", "path"), WRONG, ids=["not yaml", "unknown key", "empty"])
-def test_what_cannot_be_read_is_named_by_file_and_line(http, text, path):
+def test_an_unreadable_draft_is_reported_with_file_and_line(http, text, path):
     found = trial(http, {path: text})
     assert (found["accepted"], found["tests"], "revision" in found) == (False, [], False)
     assert found["problems"][0]["file"] == path
@@ -72,7 +72,7 @@ def test_an_empty_layer_is_accepted(http):
     }  # fmt: skip
 
 
-def test_what_changes_in_the_version_in_force_is_shown_to_who_may_read_it(server, http):
+def test_readers_see_a_draft_s_changes_to_the_active_version(server, http):
     introduce(server, teams=["web"])
     where = "/policies/layers/team?name=web&activate=true"
     files = {"team/no-deploy.yaml": rule()}
@@ -93,6 +93,6 @@ def test_a_lock_is_a_problem_below_the_organisation(http):
     assert "locked" in found["problems"][0]["text"]
 
 
-def test_a_developer_may_test_what_they_write(server):
+def test_a_developer_may_test_a_draft(server):
     with server.client(**{"Baton-User": "ann"}) as ann:
         assert trial(ann, {"team/no-deploy.yaml": rule()}, tier="user")["accepted"]

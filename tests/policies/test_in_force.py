@@ -110,7 +110,7 @@ async def test_a_change_of_a_layer_is_followed_without_reading_another(tmp_path,
     await database.close()
 
 
-async def test_a_reload_builds_what_changed_and_shares_the_rest(tmp_path, sqlite_url, monkeypatch):
+async def test_a_reload_rebuilds_changed_policies_only(tmp_path, sqlite_url, monkeypatch):
     folder, database = tmp_path / "policies", Database(Settings(database_url=sqlite_url))
     policies = Policies(policy_folders.shipped(), folder, database, "default")
     await database.close()

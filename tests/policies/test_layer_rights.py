@@ -41,7 +41,7 @@ CASES = [
 
 
 @every(("principal", "tier", "name", "team_of_project", "refusal"), CASES)
-def test_a_layer_is_changed_by_those_whom_it_is_for(principal, tier, name, team_of_project, refusal):
+def test_a_layer_is_changed_by_its_permitted_roles(principal, tier, name, team_of_project, refusal):
     assert may_write(principal, tier, name, team_of_project=team_of_project) == (refusal is None)
     if refusal is None:
         require_write(principal, tier, name, team_of_project=team_of_project)

@@ -77,7 +77,7 @@ def test_two_developers_of_two_teams_get_different_sets(server, http):
     }
 
 
-def test_a_project_s_layer_holds_in_that_project_alone(server, http):
+def test_a_project_s_layer_applies_in_that_project_only(server, http):
     assert put(http, "project", FILES, name="github.com/acme/shop").status_code == 200
     assert ask(server, "deployer now", project="github.com/acme/shop") == "block"
     assert ask(server, "deployer now", project="github.com/acme/other") == "allow"
@@ -120,7 +120,7 @@ def test_a_path_that_is_none_is_refused(http, path):
     assert put(http, "team", {path: "x"}).status_code == 422
 
 
-def test_what_replaces_an_active_version_names_it(http):
+def test_a_replacement_names_the_active_version(http):
     first = put(http, "team", FILES, name="t4").headers["ETag"]
     other = {"team/no-deploy.yaml": rule(decision="ask")}
     for wrong in (None, '"77"', '"x"'):
@@ -135,7 +135,7 @@ def test_what_replaces_an_active_version_names_it(http):
     assert len(http.get("/policies/layers/team/versions", params={"name": "t4"}).json()["items"]) == 3
 
 
-def test_rolling_back_goes_to_the_version_before_and_then_no_further(server, http):
+def test_a_rollback_goes_one_version_back(server, http):
     where = {"name": "t5"}
     tag = put(http, "team", FILES, **where).headers["ETag"]
     tag = put(http, "team", {"team/no-deploy.yaml": rule(decision="ask")}, if_match=tag, **where).headers["ETag"]
@@ -174,13 +174,13 @@ RIGHTS = [
 
 
 @every(("role", "tier", "name", "status"), RIGHTS, ids=[str(row[:3]) for row in RIGHTS])
-def test_a_developer_sets_their_own_layer_alone(server, http, role, tier, name, status):
+def test_a_developer_sets_their_own_layer_only(server, http, role, tier, name, status):
     text, _ = token(http, "dev", role, "payments")
     with server.agent(Authorization=f"Bearer {text}") as dev:
         assert put(dev, tier, FILES, name=name).status_code == status
 
 
-def test_another_s_layer_is_as_if_it_were_not_there(server, http):
+def test_another_s_layer_is_not_found(server, http):
     assert put(http, "user", FILES, name="bob").status_code == 200
     assert put(http, "organisation", {"org/no-b.yaml": rule("org/no-b", "b")}).status_code == 200
     with server.client(**{"Baton-User": "eve"}) as eve:
@@ -204,7 +204,7 @@ def test_a_locked_rule_stays_and_a_layer_that_no_longer_fits_is_owned_up_to(serv
     assert ask(server, "ls", team="t9") == "allow"
 
 
-def test_what_no_longer_fits_takes_nothing_along(server, http):
+def test_an_unfitting_layer_affects_no_other(server, http):
     assert put(http, "organisation", BOMBS).status_code == 200
     assert put(http, "team", SWITCHED_OFF | FILES, name="t13").status_code == 200
     assert put(http, "user", {"own/no-ls.yaml": rule("own/no-ls", "lister")}, name="flo").status_code == 200

@@ -116,7 +116,7 @@ async def test_an_unlock_that_makes_no_sense_is_refused(process, given, text):
     assert process.policies.unlocks == ()
 
 
-async def test_a_lead_loosens_for_the_team_what_an_admin_unlocked_for_it(process):
+async def test_a_lead_loosens_an_unlocked_rule_for_the_team(process):
     with pytest.raises(PoliciesRefused, match="an admin may unlock"):
         await process.push(LEAD, "team", "red")
     await process.unlock(team="red")
@@ -146,7 +146,7 @@ async def test_the_organisations_upload_needs_an_unlock_for_everybody(process):
 
 
 @pytest.mark.parametrize(("tier", "name"), [("organisation", "-"), ("team", "red"), ("user", "dora")])
-async def test_an_unlock_ends_by_itself_and_takes_what_it_allowed_along(process, tier, name):
+async def test_an_expired_unlock_restores_the_lock(process, tier, name):
     await process.unlock(hours=1)
     rule = "id: own/x\ndescription: x\nmatch: {tools: X}\ndecision: deny\nreason: x\n"
     files = OFF | {"own/x.yaml": rule + "tests: {match: [{tool: X}], not_match: [{tool: Y}]}\n"}

@@ -98,7 +98,7 @@ async def test_a_write_outside_the_workspace_is_refused_without_a_question(serve
 
 
 @pytest.mark.parametrize("recap", ["", "you said hello"])
-async def test_a_session_that_is_gone_begins_anew_with_what_is_known_of_it(server, running, claude, recap):
+async def test_a_lost_session_restarts_with_a_summary(server, running, claude, recap):
     job = server.give("go on", agent_session="gone", recap=recap)
     async with running(provider=claude):
         finish = await ended(server, job)
@@ -112,7 +112,7 @@ async def test_a_session_that_is_gone_begins_anew_with_what_is_known_of_it(serve
 
 
 @pytest.mark.parametrize(("prompt", "code"), [("fail", "agent_failed"), ("vanish", "agent_died")])
-async def test_a_failure_is_told(server, running, claude, prompt, code):
+async def test_a_failure_is_reported(server, running, claude, prompt, code):
     job = server.give(prompt)
     async with running(provider=claude):
         finish = await ended(server, job)

@@ -138,7 +138,7 @@ async def test_only_batons_own_tools_need_no_question(server, running, codex):
     assert [(one["tool_name"], one["tool_input"]) for one in server.asked] == [("mcp__other", {"task": "x"})]
 
 
-async def test_a_thread_that_is_gone_begins_anew_with_what_is_known_of_it(server, running, codex):
+async def test_a_lost_thread_restarts_with_a_summary(server, running, codex):
     job = server.give("go on", agent_session="gone", recap="you said hello")
     async with running(provider=codex):
         finish = await ended(server, job)
@@ -157,7 +157,7 @@ async def test_a_thread_that_is_gone_begins_anew_with_what_is_known_of_it(server
         ("go", "none", "agent_refused", "no rollout found"),
     ],
 )
-async def test_a_failure_is_told(server, running, codex, prompt, model, code, message):
+async def test_a_failure_is_reported(server, running, codex, prompt, model, code, message):
     job = server.give(prompt, model=model)
     async with running(provider=codex):
         finish = await ended(server, job)

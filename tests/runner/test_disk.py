@@ -63,7 +63,7 @@ def disk(request, tmp_path):
     made.close()
 
 
-def test_a_write_that_failed_leaves_no_half_line_and_is_made_again(disk):
+def test_a_failed_write_leaves_no_partial_line_and_is_repeated(disk):
     spool = AttemptSpool(disk.folder / "spool", "job_1", 1, "t")
     spool.add([event_line(1, "session.update", {"n": 1})])
     disk.fill()
@@ -80,7 +80,7 @@ def test_a_write_that_failed_leaves_no_half_line_and_is_made_again(disk):
     assert (found.job, found.attempt, found.token, len(found.read().events)) == ("job_1", 1, "t", 3)
 
 
-async def test_a_job_waits_for_the_disk_says_so_and_goes_on_when_there_is_space(server, running, disk, tmp_path):
+async def test_a_job_waits_for_disk_space_and_continues(server, running, disk, tmp_path):
     go_on, end = tmp_path / "go-on", tmp_path / "end"
     job = server.give(f"count 50\nawait {go_on}\ncount 200\nawait {end}\nsay the end")
     async with running() as runner:
@@ -105,7 +105,7 @@ async def test_a_job_waits_for_the_disk_says_so_and_goes_on_when_there_is_space(
 
 
 @pytest.mark.slow("an agent says megabytes")
-async def test_an_agent_that_says_much_meanwhile_waits_and_memory_stays_bounded(server, running, disk, tmp_path):
+async def test_a_verbose_agent_waits_and_memory_is_bounded(server, running, disk, tmp_path):
     go_on, done = tmp_path / "go-on", tmp_path / "done"
     text = "\n".join(["big 100000"] * 150)
     job = server.give(f"say begun\nawait {go_on}\n{text}\npid {done}")
@@ -161,7 +161,7 @@ async def test_a_new_job_starts_no_agent_while_the_disk_is_full(server, running,
 
 
 @pytest.mark.slow("waits longer than the job may take")
-async def test_the_time_in_which_a_job_waits_for_the_disk_does_not_count(server, running, disk, tmp_path):
+async def test_waiting_for_the_disk_does_not_count_as_time(server, running, disk, tmp_path):
     go_on, end = tmp_path / "go-on", tmp_path / "end"
     job = server.give(f"say begun\nawait {go_on}\nbig 9000\nawait {end}", timeout_s=3)
     async with running():

@@ -26,7 +26,7 @@ async def test_events_are_counted_once_when_answers_get_lost(server, running):
     assert len(server.sent) > len(set(server.sent))
 
 
-async def test_what_the_server_did_not_take_is_sent_again(server, running):
+async def test_unaccepted_events_are_sent_again(server, running):
     server.short = 3
     job = server.give("count 100\nsay end")
     async with running():
@@ -35,7 +35,7 @@ async def test_what_the_server_did_not_take_is_sent_again(server, running):
     assert not server.short
 
 
-async def test_a_server_that_has_forgotten_what_it_took_ends_the_job(server, running, tmp_path):
+async def test_a_server_without_the_job_ends_it(server, running, tmp_path):
     pid, go_on = tmp_path / "pid", tmp_path / "go-on"
     job = server.give(f"pid {pid}\nsay begun\nawait {go_on}\nsay more\nsleep 60")
     async with running():
@@ -46,7 +46,7 @@ async def test_a_server_that_has_forgotten_what_it_took_ends_the_job(server, run
         assert (await ended(server, job))["error"]["code"] == "events_refused"
 
 
-async def test_a_job_goes_on_while_the_server_is_away(server, running, tmp_path):
+async def test_a_job_continues_while_the_server_is_unavailable(server, running, tmp_path):
     go_on, spool = tmp_path / "go-on", tmp_path / "home" / "spool"
     job = server.give(f"say begun\nawait {go_on}\ncount 50")
     async with running() as runner:
@@ -72,7 +72,7 @@ async def test_a_job_goes_on_while_the_server_is_away(server, running, tmp_path)
     ],
     ids=["page", "redirect", "proxy", "token"],
 )
-async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, running, answer, tmp_path):
+async def test_a_job_survives_a_foreign_server_s_answers(server, running, answer, tmp_path):
     go_on = tmp_path / "go-on"
     job = server.give(f"say begun\nawait {go_on}\ncount 20")
     async with running() as runner:
@@ -86,7 +86,7 @@ async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, runni
 
 
 @pytest.mark.slow("waits for a lease to end")
-async def test_what_was_said_before_the_runner_was_killed_arrives_and_its_agents_are_gone(server, laptop, tmp_path):
+async def test_events_of_a_killed_runner_arrive_and_its_agents_end(server, laptop, tmp_path):
     pid, child, go_on = (tmp_path / name for name in ("pid", "child", "go-on"))
     job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nawait {go_on}\ncount 20\nsleep 60")
     first = laptop()
@@ -110,7 +110,7 @@ async def test_what_was_said_before_the_runner_was_killed_arrives_and_its_agents
     assert await asyncio.to_thread(second.wait, 60) == 0
 
 
-async def test_an_end_that_was_on_the_disk_is_told_by_the_next_runner(server, running, tmp_path):
+async def test_the_next_runner_reports_a_stored_end(server, running, tmp_path):
     go_on = tmp_path / "go-on"
     job = server.give(f"say begun\nawait {go_on}\nsay the end")
     async with running() as runner:
@@ -129,7 +129,7 @@ async def test_an_end_that_was_on_the_disk_is_told_by_the_next_runner(server, ru
 
 
 @pytest.mark.slow("starts runners")
-async def test_a_spool_whose_job_is_anothers_or_that_is_none_is_forgotten(server, running, tmp_path):
+async def test_a_foreign_or_invalid_spool_is_dropped(server, running, tmp_path):
     folder = tmp_path / "home" / "spool"
     folder.mkdir(parents=True)
     lines = [{"job": "job_1", "attempt": 1, "token": "old"}, {"seq": 1, "type": "session.update", "body": {}}]
@@ -165,7 +165,7 @@ async def test_an_agent_killed_by_force_fails_its_job(server, running, tmp_path)
 
 
 @pytest.mark.parametrize("killed", ["inner", "outer", pytest.param("both", marks=pytest.mark.slow("waits for both"))])
-async def test_a_killed_supervisor_leaves_neither_agent_nor_what_left_its_group(server, running, tmp_path, killed):
+async def test_a_killed_supervisor_leaves_no_process(server, running, tmp_path, killed):
     pid, child = tmp_path / "pid", tmp_path / "child"
     job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nsleep 60")
     async with running():

@@ -23,7 +23,7 @@ def test_links_and_spellings_of_a_folder_have_its_name(shop, tmp_path):
     assert len(set(found.values())) == 1
 
 
-def test_the_name_of_a_folder_is_the_beginning_of_the_names_of_those_in_it_alone(shop, tmp_path):
+def test_a_folder_s_name_is_the_prefix_of_its_contents_only(shop, tmp_path):
     found = named(shop=shop, web=tmp_path / "link" / "web", other=tmp_path / "shopping")
     assert found["web"].startswith(found["shop"])
     assert not found["other"].startswith(found["shop"])
@@ -31,12 +31,12 @@ def test_the_name_of_a_folder_is_the_beginning_of_the_names_of_those_in_it_alone
 
 
 @pytest.mark.parametrize("other", ["depot", "sh\udcff"])
-def test_a_folder_has_another_name_than_a_former_one_whose_inode_it_was_given(shop, other):
+def test_a_folder_with_a_reused_inode_has_another_name(shop, other):
     before = named(shop=shop)["shop"]
     assert named(shop=shop.rename(shop.with_name(other)))["shop"] != before
 
 
-def test_another_machine_has_other_names_and_a_folder_that_is_gone_has_none(shop, monkeypatch, tmp_path):
+def test_names_differ_by_machine_and_a_missing_folder_has_none(shop, monkeypatch, tmp_path):
     here = named(shop=shop)
     monkeypatch.setattr(template, "_machine", lambda: "elsewhere")
     there = named(shop=shop)

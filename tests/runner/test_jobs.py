@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow("starts runners of its own")
 SAID = "\n".join(["say x\nsleep 0.6"] * 5)
 
 
-async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
+async def test_a_job_s_events_are_in_order_and_end_with_its_cost(server, running):
     job = server.give("count 300\nsay the end")
     async with running():
         finish = await ended(server, job)
@@ -49,7 +49,7 @@ async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
         "starts an agent",
     ),
 )
-async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, more, lease, order, said):
+async def test_an_agent_gets_the_lease_s_and_the_file_s_settings(server, running, more, lease, order, said):
     job = server.give(order, **lease)
     async with running(provider=more):
         finish = await ended(server, job)
@@ -70,7 +70,7 @@ async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, mo
         ({}, {"prompt": "say x\nsleep 20", "inactivity_timeout_s": 1}, "inactive", "no output for 1 s"),
     ],
 )
-async def test_what_cannot_be_done_fails_with_a_code_and_words(server, running, more, lease, code, word):
+async def test_an_impossible_job_fails_with_a_code_and_text(server, running, more, lease, code, word):
     job = server.give(**{"prompt": "say x"} | lease)
     async with running(provider=more):
         finish = await ended(server, job)
@@ -115,7 +115,7 @@ async def test_a_long_text_is_split_and_none_of_it_lost(server, running):
     assert max(len(json.dumps(event)) for event in server.events[job].values()) < 150_000
 
 
-async def test_a_cancel_is_heeded_acknowledged_and_told(server, running):
+async def test_a_cancel_is_carried_out_and_reported(server, running):
     job = server.give("ignore\ncost 0.5\nsay begun\nsleep 60")
     async with running():
         await happens(lambda: server.texts(job))
@@ -196,7 +196,7 @@ async def test_a_cancel_while_a_person_is_asked_ends_the_job(server, running):
         2, ["/etc/passwd", "../outside.txt", "link/outside.txt", "~/x", "a.txt/../../outside.txt"], "starts an agent"
     ),
 )
-async def test_what_lies_outside_is_neither_read_nor_written_nor_asked_for(server, running, shop, tmp_path, place):
+async def test_outside_paths_are_refused_without_a_question(server, running, shop, tmp_path, place):
     (shop / "link").symlink_to(tmp_path)
     (tmp_path / "outside.txt").write_text("secret")
     server.policy = lambda _request: {"answer": "allow"}
@@ -214,7 +214,7 @@ async def test_what_lies_outside_is_neither_read_nor_written_nor_asked_for(serve
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("kind", ["read", "edit", "delete", "move"])
-async def test_a_request_is_refused_if_only_one_of_its_locations_lies_outside(server, running, kind):
+async def test_a_request_with_one_outside_location_is_refused(server, running, kind):
     server.policy = lambda _request: {"answer": "allow"}
     inside, outside = {"path": "a.txt"}, {"path": "../outside.txt"}
     refused = json.dumps({"kind": kind, "title": "w", "locations": [inside, outside]})
@@ -225,7 +225,7 @@ async def test_a_request_is_refused_if_only_one_of_its_locations_lies_outside(se
     assert server.texts(job) == ["reject_once", "allow_once"]
 
 
-async def test_a_job_in_a_worktree_leaves_the_workspace_alone_and_tells_what_it_changed(server, running, repository):
+async def test_a_worktree_job_reports_its_changes_and_keeps_the_workspace(server, running, repository):
     job = server.give("read a.txt\nwrite a.txt\nwrite b.txt\nread ../../a.txt", isolation="worktree")
     async with running():
         finish = await ended(server, job)
@@ -241,7 +241,7 @@ async def test_a_job_in_a_worktree_leaves_the_workspace_alone_and_tells_what_it_
     assert finish["state"] == "completed"
 
 
-async def test_who_follows_a_job_is_told_of_uncommitted_changes(server, running, repository):
+async def test_followers_see_uncommitted_changes(server, running, repository):
     (repository / "a.txt").write_text("mine\n")
     job = server.give("read a.txt", isolation="worktree")
     async with running():
@@ -251,7 +251,7 @@ async def test_who_follows_a_job_is_told_of_uncommitted_changes(server, running,
     assert json.loads(server.texts(job)[0]) == {"content": "mine\n"}
 
 
-async def test_a_difference_that_was_cut_says_so(server, running, repository, monkeypatch):
+async def test_a_cut_diff_is_marked(server, running, repository, monkeypatch):
     monkeypatch.setattr(worktrees, "LARGEST_DIFF", 20)
     job = server.give("write a.txt", isolation="worktree")
     async with running():
@@ -260,7 +260,7 @@ async def test_a_difference_that_was_cut_says_so(server, running, repository, mo
     assert (len(told["diff"]), told["truncated"]) == (20, True)
 
 
-async def test_a_job_with_a_worktree_that_was_removed_while_it_ran_says_so(server, running, repository, tmp_path):
+async def test_a_worktree_removed_during_the_job_is_reported(server, running, repository, tmp_path):
     go_on = tmp_path / "go-on"
     job = server.give(f"write a.txt\nawait {go_on}\nsay done", isolation="worktree")
 
@@ -304,7 +304,7 @@ async def test_slots_bound_how_many_run_at_once(server, running, tmp_path):
     assert min(poll["slots"] for poll in server.polls) == 0
 
 
-async def test_drain_lets_a_job_end_and_leases_no_other(server, running, tmp_path):
+async def test_drain_finishes_jobs_and_leases_no_other(server, running, tmp_path):
     go_on = tmp_path / "go-on"
     first = server.give(f"say begun\nawait {go_on}\nsay the end")
     async with running() as runner:
@@ -321,7 +321,7 @@ async def test_drain_lets_a_job_end_and_leases_no_other(server, running, tmp_pat
     assert server.polls[-1]["active"] == []
 
 
-async def test_drain_cancels_what_outlasts_it(server, running):
+async def test_drain_cancels_remaining_jobs(server, running):
     job = server.give("say begun\nsleep 60")
     async with running(hurry=False, drain_s=0.3):
         await happens(lambda: server.texts(job))
@@ -329,7 +329,7 @@ async def test_drain_cancels_what_outlasts_it(server, running):
     assert server.finished[job]["error"]["code"] == "runner_stopped"
 
 
-async def test_the_terminal_tells_of_each_job_and_obeys_no_agent(server, running):
+async def test_the_terminal_shows_each_job_without_control_characters(server, running):
     job = server.give("die", provider="\x1b[2Jgemini")
     async with running() as runner:
         await ended(server, job)
@@ -338,7 +338,7 @@ async def test_the_terminal_tells_of_each_job_and_obeys_no_agent(server, running
     assert "serves" in runner.told.getvalue()
 
 
-async def test_a_heartbeat_goes_on_while_jobs_start(server, running, tmp_path):
+async def test_heartbeats_continue_while_jobs_start(server, running, tmp_path):
     slow = tmp_path / "slow-agent"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)

@@ -23,7 +23,7 @@ def provider(endpoint):
     return {"command": [*command, "--key-variable", "THE_KEY", "--reasoning-effort", "high"], "env": {"THE_KEY": "k3y"}}
 
 
-async def test_a_prompt_is_one_completion_and_its_pieces_are_told(server, running, endpoint, provider):
+async def test_a_prompt_is_one_completion_with_streamed_pieces(server, running, endpoint, provider):
     endpoint.says = "hello there"
     job = server.give("say hello", system_prompt="Be brief.", model="large")
     async with running(provider=provider):
@@ -47,7 +47,7 @@ async def test_a_model_that_is_not_offered_is_refused_before_it_is_asked(server,
 
 
 @pytest.mark.parametrize("how", one_in(3, ["answers", "answers_on_many_lines", "streams"], "starts an agent"))
-async def test_a_text_is_told_whether_it_is_streamed_or_not(server, running, endpoint, provider, how):
+async def test_streamed_and_whole_texts_are_reported(server, running, endpoint, provider, how):
     endpoint.how, endpoint.says = how, "one\u2028two\nthree"
     job = server.give("say hello")
     async with running(provider=provider):
@@ -69,7 +69,7 @@ async def test_a_text_is_told_whether_it_is_streamed_or_not(server, running, end
         "starts an agent",
     ),
 )
-async def test_an_answer_without_a_text_fails_the_job_and_says_why(server, running, endpoint, provider, how, why):
+async def test_an_empty_answer_fails_the_job_with_the_reason(server, running, endpoint, provider, how, why):
     endpoint.how = how
     job = server.give("say hello")
     async with running(provider=provider):

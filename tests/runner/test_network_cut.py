@@ -94,7 +94,7 @@ class Person:
         return done.stdout
 
 
-async def test_what_was_said_during_a_cut_arrives_in_order_and_the_job_completes(shop, tmp_path):
+async def test_events_during_a_network_cut_arrive_in_order(shop, tmp_path):
     go_on, end = tmp_path / "go-on", tmp_path / "end"
     with serving(tmp_path / "server") as server, server.client(**{"Baton-User": "ada"}) as api:
         database = Database(Settings(database_url=f"sqlite:///{server.home}/baton.db"))

@@ -11,11 +11,11 @@ import pytest
 from baton.runner import config, files, template
 from baton.runner.agents import updates
 from baton.runner.agents.process import ProcessTree
-from baton.runner.environment import OF_PROVIDER, environment
+from baton.runner.environment import environment
 from baton.runner.permissions import Permissions, named_paths, with_locations
 from baton.runner.wire import LeasedTask, LeaseRevoked, Link, PermissionReply, RequestRefused, ServerConnection
 from baton.runner.worktrees.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
-from baton.shared.providers import PROVIDERS
+from baton.shared.providers import ACP_AGENTS, PROVIDERS
 from tests.runner.conftest import git
 from tests.support.cases import every
 
@@ -88,7 +88,7 @@ async def test_an_agent_inherits_no_descriptor_of_the_runner(tmp_path):
 
 
 @pytest.mark.parametrize("size", [1_000, 100_001])
-async def test_a_long_difference_is_cut_between_characters_and_says_so(repository, tmp_path, size):
+async def test_a_long_diff_is_cut_between_characters_and_marked(repository, tmp_path, size):
     trees = Worktrees(tmp_path / "trees", keep=5, days=1)
     tree = await trees.make(repository, "job.1")
     (tree.folder / "new.txt").write_text("ä" * (size // 2))
@@ -126,7 +126,7 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
         ("{", "is not valid"),
     ],
 )
-def test_a_wrong_file_is_told_with_what_is_wrong(tmp_path, text, word):
+def test_an_invalid_file_is_reported_with_the_reason(tmp_path, text, word):
     (tmp_path / "runner.yaml").write_text(text)
     with pytest.raises(config.ConfigError, match=word):
         config.load(tmp_path / "runner.yaml")
@@ -135,7 +135,7 @@ def test_a_wrong_file_is_told_with_what_is_wrong(tmp_path, text, word):
 @pytest.mark.parametrize(
     "installed", [(), ("codex-acp",), ("claude",), ("codex",), ("codex-acp", "codex", "claude-agent-acp", "claude")]
 )
-def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, installed):
+def test_the_written_file_is_valid_and_lists_installed_agents(tmp_path, installed):
     programs, project = tmp_path / "bin", tmp_path / "my #1: shop"
     project.mkdir()
     programs.mkdir()
@@ -183,19 +183,19 @@ ENVIRONMENTS = [
 
 
 @every(("name", "env_pass", "own", "more"), ENVIRONMENTS)
-def test_an_agent_gets_what_is_allowed_and_no_other_secret(name, env_pass, own, more):
+def test_an_agent_gets_allowed_variables_only(name, env_pass, own, more):
     made = environment(FULL, name, config.Provider(command=["x"], env_pass=own), env_pass)
     assert made == {key: FULL[key] for key in EVERYBODY | more}
 
 
-def test_the_token_of_an_agent_is_the_attempts_and_never_the_runners():
+def test_an_agent_has_the_attempt_s_token_never_the_runner_s():
     made = environment(FULL, "codex", config.Provider(command=["x"], env={"MORE": "m"}), ["*"], agent_token="mine")
     assert (made["BATON_TOKEN"], made["MORE"], made["GITHUB_TOKEN"]) == ("mine", "m", "t")
     assert "BATON_TOKEN" not in environment(FULL, "codex", config.Provider(command=["x"]), ["*"])
 
 
-def test_every_provider_has_variables_of_its_own():
-    assert set(OF_PROVIDER) == set(PROVIDERS)
+def test_every_provider_has_a_title_and_its_own_variables():
+    assert all(ACP_AGENTS[name].variables and ACP_AGENTS[name].title for name in PROVIDERS)
 
 
 @pytest.mark.parametrize(("confirm", "by", "allowed"), [
@@ -261,7 +261,7 @@ async def test_snapshots_wait_for_each_other_and_for_a_person_who_uses_git_meanw
     assert len(waits) == 2
 
 
-async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(repository, tmp_path):
+async def test_a_worktree_starts_at_the_commit_and_lists_changes(repository, tmp_path):
     trees = Worktrees(tmp_path / "trees", keep=5, days=1)
     (repository / "a.txt").write_text("not committed\n")
     tree = await trees.make(repository, "job.1", "leave")
@@ -298,7 +298,7 @@ async def test_worktrees_of_ended_jobs_are_kept_for_a_while_and_none_leaks(repos
     assert git(repository, "worktree", "list").count("\n") == 2
 
 
-async def test_a_folder_below_the_top_stays_the_workspace_and_no_repository_is_told(repository, tmp_path):
+async def test_a_folder_in_a_repository_stays_the_workspace(repository, tmp_path):
     (repository / "api").mkdir()
     tree = await Worktrees(tmp_path / "trees", keep=2, days=1).make(repository / "api", "job.1")
     assert tree.folder == tree.top / "api"
@@ -306,14 +306,14 @@ async def test_a_folder_below_the_top_stays_the_workspace_and_no_repository_is_t
         await Worktrees(tmp_path / "trees", keep=2, days=1).make(tmp_path, "job.2")
 
 
-def test_what_is_too_long_for_an_event_loses_only_what_is_long():
+def test_a_too_long_event_loses_its_long_parts_only():
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x", "rawInput": {"content": "y" * 300_000}}
     (fitted,) = updates.fitting(call)
     assert (fitted["toolCallId"], fitted["title"]) == ("t", "x")
     assert fitted["_meta"] == {"baton": {"omitted": ["rawInput"]}}
 
 
-async def test_a_persons_word_counts_even_when_it_comes_before_the_question_is_out(tmp_path):
+async def test_an_answer_before_its_question_counts(tmp_path):
     async def ask(_request):
         permissions.answer("p1", allow=True)
         await asyncio.sleep(0)
@@ -341,7 +341,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_a_line_a_job_which_is_written_over(shop, tmp_path, drives):
+def test_a_terminal_shows_one_updated_line_per_job(shop, tmp_path, drives):
     lease = LeasedTask(job="job_0123456789", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
     server = ServerConnection(Link(url="http://127.0.0.1:9"), "r")
     job = drives("job", "RunningJob")(

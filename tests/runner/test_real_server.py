@@ -142,7 +142,7 @@ async def test_runners_of_one_machine_do_one_job_in_place_in_a_folder_at_a_time(
         assert (await ended(api, second))["state"] == "completed"
 
 
-async def test_a_thread_is_continued_at_its_runner_alone(api, runner):
+async def test_a_thread_continues_on_its_runner_only(api, runner):
     async with runner(name="two"):
         first = delegate(api, "say one")
         assert (await ended(api, first))["state"] == "completed"
@@ -235,7 +235,7 @@ def kill(real):
     real.process.wait(60)
 
 
-async def test_a_runner_that_starts_anew_has_its_unfinished_job_failed_and_its_events_kept(api, runner):
+async def test_a_restarted_runner_s_job_fails_and_keeps_its_events(api, runner):
     job = delegate(api, "say begun\nsleep 60")
     async with runner() as one:
         await happens(lambda: has_said(api, job, "begun"))
@@ -248,7 +248,7 @@ async def test_a_runner_that_starts_anew_has_its_unfinished_job_failed_and_its_e
     assert agent_said(await asyncio.to_thread(told, api, job)) == "begun"
 
 
-async def test_the_second_delegation_of_a_session_goes_on_with_the_agents_session(api, runner):
+async def test_a_second_delegation_continues_the_agent_s_session(api, runner):
     first = delegate(api, "past", session_id="conversation")
     async with runner():
         await ended(api, first)

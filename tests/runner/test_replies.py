@@ -70,7 +70,7 @@ async def test_a_fork_of_a_thread_has_a_worktree_of_its_own(trees, repository):
     assert (fork.folder / "a.txt").read_text() == "two\n"
 
 
-async def test_what_was_applied_of_a_thread_is_not_applied_twice(trees, repository):
+async def test_applied_changes_of_a_thread_are_not_applied_twice(trees, repository):
     one = await worked(trees, await trees.make(repository, "job_1.1"), "job_1", "two\n")
     second = await trees.take_up(repository, "job_2.1", "job_1")
     (second.folder / "b.txt").write_text("new\n")
@@ -115,7 +115,7 @@ async def test_the_runner_continues_a_thread_in_its_worktree(server, running, re
 
 
 @pytest.mark.parametrize("forgets", [True, False])
-async def test_an_agent_that_has_lost_its_thread_gets_a_summary_and_who_follows_is_told(server, running, forgets):
+async def test_an_agent_without_its_thread_gets_a_summary(server, running, forgets):
     job = server.give("say go on", thread="job_0", agent_session="earlier", recap="say before")
     async with running(provider={"env": {"FORGETS": "1"} if forgets else {}}):
         await ended(server, job)
@@ -125,7 +125,7 @@ async def test_an_agent_that_has_lost_its_thread_gets_a_summary_and_who_follows_
     assert any("gets a summary" in str(title) for title in events) == forgets
 
 
-async def test_a_thread_whose_changes_are_discarded_begins_at_the_last_commit_and_says_so(server, running, repository):
+async def test_a_thread_with_discarded_changes_restarts_at_the_last_commit(server, running, repository):
     job = server.give("read a.txt", isolation="worktree", thread="job_0")
     async with running():
         await ended(server, job)

@@ -75,7 +75,7 @@ def test_a_launch_agent_of_macos_starts_the_runner(tmp_path, home, monkeypatch):
 
 
 @pytest.mark.parametrize("has_program", [True, False], ids=["systemd that nobody answers", "no systemd"])
-def test_without_a_service_manager_it_is_a_plain_process_and_says_so(tmp_path, home, has_program):
+def test_without_a_service_manager_a_plain_process_runs(tmp_path, home, has_program):
     if has_program:
         program(tmp_path / "bin", "systemctl", status=1)
     way = service(("baton",), home, {"HOME": str(tmp_path), "PATH": f"{tmp_path}/bin"})
@@ -102,12 +102,12 @@ async def test_a_runner_in_the_background_works_is_found_and_stopped(server, lap
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_process_that_ends_at_once_says_why(home):
+def test_an_immediately_ended_process_is_reported(home):
     with pytest.raises(ServiceError, match="no such thing"):
         Background(("sh", "-c", "echo no such thing; exit 1"), home, dict(os.environ)).start()
 
 
-def test_a_long_log_is_begun_anew_and_its_end_is_shown(home, monkeypatch):
+def test_a_long_log_is_rotated_and_its_end_shown(home, monkeypatch):
     assert last_lines(home, 3) == ""
     log_of(home).write_text("".join(f"{n}\n" for n in range(100)))
     rotate(home)
@@ -140,7 +140,7 @@ async def test_a_notice_is_shown_on_the_desktop_or_by_the_bell(tmp_path, drives,
     assert len(shown) < 300
 
 
-async def test_a_question_and_an_end_are_told_where_the_person_looks(server, running, tmp_path, monkeypatch):
+async def test_a_question_and_an_end_notify_the_person(server, running, tmp_path, monkeypatch):
     called = program(tmp_path / "bin", "notify-send")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     monkeypatch.setenv("DISPLAY", ":0")

@@ -59,7 +59,7 @@ async def test_only_an_agent_of_a_roster_is_given_them(server, running, tmp_path
     assert [(name, arguments) for name, arguments, _ in told] == ([("baton", ["mcp"])] if given else [])
 
 
-def test_no_secret_stands_on_a_command_line(drives):
+def test_no_secret_is_on_a_command_line(drives):
     task = AgentRun(prompt="go", folder=Path(), tools=tool_server(LEASE, ENV))
     command = ClaudePrint(Provider(command=["claude"]), task, None, None).command()
     config = json.loads(command[command.index("--mcp-config") + 1])

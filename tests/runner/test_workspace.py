@@ -70,7 +70,7 @@ async def test_an_agent_inherits_no_descriptor_but_its_three_pipes(tmp_path):
 
 
 @pytest.mark.parametrize(("spare", "cut"), [(0, False), (-1, True)], ids=["as large as may be", "one byte more"])
-async def test_a_difference_that_is_too_large_is_cut_and_says_so(repository, tmp_path, monkeypatch, spare, cut):
+async def test_a_too_large_diff_is_cut_and_marked(repository, tmp_path, monkeypatch, spare, cut):
     trees = Worktrees(tmp_path / "trees", keep=1, days=1)
     tree = await trees.make(repository, "job.1")
     (tree.folder / "a.txt").write_text("ä" * 1_000)

@@ -46,7 +46,7 @@ def test_an_agent_belongs_to_the_call_that_can_have_started_it(calls, spawns, pa
     assert {one.id if one.id in names else "": one.parent for one in tree_of(calls, spawns, PRICES)} == parents
 
 
-def test_an_agent_costs_what_its_client_reported():
+def test_an_agent_s_cost_is_the_client_s_report():
     silent = spawn(5, "Explore", model="claude-haiku-4-5", tokens=2_000_000)
     started = [spawn(1, "Explore", model="claude-haiku-4-5", tokens=1_000_000), silent]
     first, second = tree_of([agent("a", "Explore", 2)], started, PRICES)
@@ -54,7 +54,7 @@ def test_an_agent_costs_what_its_client_reported():
     assert (second.id, second.usd, second.calls) == (silent.id, 2.0, 0)
 
 
-def test_the_list_tells_agents_jobs_and_who_waits_and_is_searched(server, session):
+def test_the_list_shows_agents_jobs_and_requests_and_is_searchable(server, session):
     name = f"activity {session['session_id']}"
     mine = session | {"session_id": name}
     explore = {"subagent_type": "Explore", "prompt": "p", "description": "d"}

@@ -25,7 +25,7 @@ async def names(history, who=ANN, **fields):
     return (await history.begin(who, call("Probe", **fields), "probe")).prior
 
 
-async def test_a_call_sees_what_stood_before_it_and_then_stands_itself(history):
+async def test_a_call_sees_earlier_calls_and_is_appended(history):
     assert await history.begin(ANN, call("Read"), "d1") == Prior(
         prior=(), decision_id="d1", place=SessionProject("p", "/w")
     )
@@ -79,7 +79,7 @@ async def test_every_key_has_a_lifetime(history, redis):
     assert lifetimes[-1] <= 86_400  # the note for the call's end: a call may run for a day
 
 
-async def test_the_keys_of_a_session_lie_together_in_a_cluster(history, redis):
+async def test_a_session_s_keys_share_a_cluster_slot(history, redis):
     await history.started(ANN, "s1", "t")
     await history.begin(ANN, call(tool_use_id="u"), "d")
     keys = await redis.call(b"KEYS", b"*")
@@ -120,7 +120,7 @@ async def test_a_session_s_key_gets_its_lifetime_again(history, redis):
     assert await redis.call(b"TTL", key) > 0
 
 
-async def test_a_session_that_goes_on_lives_on(redis):
+async def test_an_active_session_does_not_expire(redis):
     history = History(redis, ttl_s=100)
     await history.begin(ANN, call("Read"), "d1")
     await history.started(ANN, "s1", "task")
@@ -145,7 +145,7 @@ async def test_a_session_that_goes_on_lives_on(redis):
         {"tool_use_id": "u2"},
     ],
 )
-async def test_another_call_is_no_retry_whatever_id_its_client_gives(history, other):
+async def test_another_call_with_the_same_id_is_no_retry(history, other):
     first = {"tool_use_id": "u1", "tool_input": {"file_path": "a"}}
     await history.begin(ANN, call("Read", **first), "d1")
     again = dict(first | other)
@@ -259,7 +259,7 @@ async def test_only_another_sessions_edit_of_the_same_file_counts(history, who, 
     assert (await history.begin(who, given, "d")).other_editor == ""
 
 
-async def test_nobody_is_looked_for_when_no_rule_asks_who_else_edits(history):
+async def test_other_editors_are_read_only_for_rules_about_them(history):
     await history.note_edit(BOB, "p", "src/a.py", "s2")
     assert (await history.begin(ANN, editing("/w/src/a.py"), "d", editors=False)).other_editor == ""
 
@@ -277,7 +277,7 @@ async def test_an_edit_no_longer_counts_after_ten_minutes_or_when_its_session_ha
     assert (await history.begin(ANN, editing("/w/a.py"), "d")).other_editor == ""
 
 
-async def test_an_ended_session_leaves_what_a_resumed_one_goes_on_with(history, redis):
+async def test_a_resumed_session_continues_its_history(history, redis):
     await history.started(ANN, "s1", "t")
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
@@ -295,7 +295,7 @@ async def test_a_call_is_one_write_to_redis(history, redis, monkeypatch):
     assert len(flushes) == 1
 
 
-async def test_redis_away_is_said_so():
+async def test_an_unavailable_redis_is_reported():
     away = Redis("redis://127.0.0.1:1", timeout_s=0.05)
     await away.start()
     history = History(away, ttl_s=60)

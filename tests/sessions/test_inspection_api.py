@@ -52,7 +52,7 @@ def test_work_items_may_come_as_a_header(http, session):
     assert http.post("/session-start", json=session, headers=headers).json()["mode"]["enabled"]
 
 
-def test_a_session_that_does_not_say_its_work_items_changes_nothing(http, session):
+def test_a_session_without_a_work_item_count_changes_nothing(http, session):
     start(http, session, work_items=1)
     assert start(http, session).json()["mode"]["enabled"]
 
@@ -83,7 +83,7 @@ def test_a_fork_begins_with_the_calls_of_the_session_before_it(server, http, ses
     assert http.post("/pre-tool-use", json=other | READ).json()["decision"] == "allow"
 
 
-def test_the_end_of_a_session_that_goes_on_forgets_no_look_up(http, session):
+def test_a_continuing_session_keeps_its_look_ups(http, session):
     http.put("/mode", json={"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"})
     http.post("/pre-tool-use", json=session | READ)
     assert http.post("/session-end", json=session | {"reason": "other"}).json() == {"ok": True, "degraded": []}
@@ -96,7 +96,7 @@ def test_the_end_of_a_tool_call_is_noted(http, session):
     assert http.post("/post-tool-use", json=body).json()["ok"] is True
 
 
-def test_the_agent_of_a_delegated_task_is_not_told_to_delegate(http, server, session):
+def test_a_delegated_agent_gets_no_advice_to_delegate(http, server, session):
     http.headers["Baton-User"] = session["session_id"]
     job = delegate(http, session).json()["job"]["id"]
     (lease,) = http.post("/runners/r/poll", json=POLL).json()["jobs"]

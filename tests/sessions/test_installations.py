@@ -48,7 +48,7 @@ async def test_hooks_as_they_were_installed_are_not_mentioned(installations, cou
         ("x", "all of"),
     ],
 )
-async def test_what_differs_from_what_was_installed_is_named_and_counted(installations, counters, digests, part):
+async def test_changed_files_are_named_and_counted(installations, counters, digests, part):
     notice = await installations.changed(caller(digests), start())
     assert "not as they were installed" in notice
     assert part in notice
@@ -83,7 +83,7 @@ async def test_without_redis_the_manifest_is_compared_all_the_same(counters):
     await away.close()
 
 
-def test_the_person_is_told_when_the_session_starts_and_the_operator_sees_it(server, http):
+def test_a_changed_installation_is_reported_to_person_and_operator(server, http):
     headers = {"Baton-User": "tess", "Baton-Digests": LIBRARY, "Baton-Manifest": SAME, "Baton-Machine": "m"}
     with server.agent(**headers) as agent:
         body = {"hook_event_name": "SessionStart", "session_id": "changed", "cwd": "/w", "source": "startup"}

@@ -86,7 +86,7 @@ def test_a_session_that_ends_and_is_resumed_elsewhere_stays_where_it_was(shop, b
     assert "belongs to `acme/shop`" in answer["message"]
 
 
-def test_what_the_project_may_start_is_judged_by_the_session_s_project(shop):
+def test_agent_starts_are_judged_by_the_session_s_project(shop):
     ids = {"session_id": "spawning", "cwd": "/repo"}
     with shop.client() as admin:
         row = "/policies/layers/project/agents/stravinsky/explore?name=acme/shop"

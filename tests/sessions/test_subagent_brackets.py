@@ -88,7 +88,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("events", "whose"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
-async def test_whose_call_it_is(servers, events, whose):
+async def test_a_call_belongs_to_its_agent(servers, events, whose):
     assert await servers.note(*events) == whose
 
 
@@ -111,7 +111,7 @@ async def test_nothing_is_left_of_a_bracket_that_ended(servers, redis, last):
     assert await redis.call("KEYS", KEYS) == []
 
 
-async def test_without_redis_each_call_is_the_main_agent_s_and_the_answer_says_so():
+async def test_without_redis_each_call_is_the_main_agent_s_and_reported():
     brackets = SubagentBrackets(Redis("redis://127.0.0.1:1", timeout_s=0.1))
     call = event("call", 3_000)
     await brackets.started(ANN, START)

@@ -25,7 +25,7 @@ def test_a_long_chain_of_processes_hides_no_client(monkeypatch):
     assert agent_above(os.getpid()) == "it has more than 0 ancestors"
 
 
-def test_what_descends_from_a_known_client_is_an_agent_s(child):
+def test_a_descendant_of_a_known_client_is_an_agent_s(child):
     me = identify(os.getpid())
     assert "a client that runs hooks" in agent_above(child, {me})
 
@@ -42,7 +42,7 @@ def test_a_process_that_has_ended_cannot_be_looked_at():
         doubt(process.pid)
 
 
-def test_a_process_without_a_terminal_has_none(child):
+def test_a_detached_process_has_no_terminal(child):
     assert terminal_of(child) == ""
 
 
@@ -53,14 +53,14 @@ def test_macos_names_the_terminal_by_ps(monkeypatch, said, terminal):
     assert terminal_of(1) == terminal
 
 
-def test_macos_tells_processes_apart_by_the_moment_of_their_start(monkeypatch):
+def test_macos_distinguishes_processes_by_their_start(monkeypatch):
     monkeypatch.setattr(agent_process.sys, "platform", "darwin")
     found = identify(os.getpid())
     assert found == ProcessId(os.getpid(), round(psutil.Process().create_time() * 1e6))
     assert sys.platform == "darwin"
 
 
-def test_macos_tells_the_peer_s_number(monkeypatch):
+def test_macos_returns_the_peer_s_process_id(monkeypatch):
     monkeypatch.setattr(agent_process.sys, "platform", "darwin")
     asked = []
     connection = SimpleNamespace(getsockopt=lambda *what: asked.append(what) or struct.pack("i", 4_711))

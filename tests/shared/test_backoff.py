@@ -12,6 +12,6 @@ def test_pauses_double_up_to_the_longest_and_begin_again_after_a_success():
     assert 1 <= backoff.next_s() <= 2
 
 
-def test_those_who_lost_the_same_server_do_not_come_back_at_the_same_moment():
+def test_clients_of_one_server_reconnect_at_different_times():
     pauses = {Backoff(1.0, 5.0).next_s() for _ in range(20)}
     assert len(pauses) > 10

@@ -47,7 +47,7 @@ def test_over_tls_the_authorities_of_the_machine_are_trusted(url, authorities):
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "http://models.internal/v1"])
-def test_without_tls_nobody_is_trusted_and_no_file_is_read(url, monkeypatch):
+def test_without_tls_no_file_is_read(url, monkeypatch):
     monkeypatch.setattr(module, "_machine", lambda: pytest.fail("the machine's authorities were read"))
     assert client_tls(url) is no_tls()
     assert no_tls().cert_store_stats()["x509"] == 0

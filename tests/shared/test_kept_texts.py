@@ -59,7 +59,7 @@ def test_any_text_of_a_record_can_be_stored(name):
         record(prompt="é" * 20_000),
     ],
 )
-def test_a_record_is_said_to_be_kept_as_it_is_only_if_masking_changes_nothing(one):
+def test_a_record_counts_as_unmasked_only_if_masking_changes_nothing(one):
     texts = KeptTexts(Record)
     changed = msgspec.structs.replace(one, **{name: mask(getattr(one, name)) for name, mask in texts._masks})
     assert texts.is_kept(one) is (changed == one)

@@ -30,7 +30,7 @@ def every_line():
         pytest.param("strict", 1, marks=pytest.mark.slow("judges every line twice")),
     ],
 )
-def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch, level, one_of):
+def test_candidate_selection_loses_no_rule(monkeypatch, level, one_of):
     def verdicts():
         policies = unread()
         calls = [

@@ -117,7 +117,7 @@ def test_no_mixture_of_uploads_loosens_a_guardrail(uploads, level):
         assert RANK[evaluate(policies, asked).effect] >= rank
 
 
-def test_an_unlock_frees_the_rules_of_its_pattern_alone():
+def test_an_unlock_applies_to_its_pattern_only():
     off = {"upload": {"config.yaml": {"rules": {"guardrails/force-push": "off"}}}}
     unlocks = [Unlock(pattern="guardrails/force-*", note="by ada")]
     for tier in TIERS:

@@ -10,8 +10,8 @@ import pytest
 
 from baton.rules.policy.rules.files import pack_of
 from tests.lines import corpus
-from tests.shipped_policies.test_packs import MOST_TOGETHER, PACKS, policies
-from tests.support.shipped import shipped
+from tests.shipped_policies.test_packs import MOST_TOGETHER, PACKS
+from tests.support.shipped import shipped, with_packs
 
 pytestmark = pytest.mark.slow("judges more than 20,000 lines")
 PLACES = (
@@ -100,7 +100,7 @@ def test_each_pack_keeps_its_promise_on_lines_of_other_projects():
         pytest.skip(f"only {len(before)} different lines are installed here")
     stopped = Counter()
     for row in before:
-        verdict = corpus.judged(policies(*PACKS), row)
+        verdict = corpus.judged(with_packs(" ".join(PACKS)), row)
         if verdict.effect in corpus.STOPS:
             stopped["together"] += 1
             stopped.update({pack_of(hit.id) for hit in verdict.hits} - {""})

@@ -30,7 +30,7 @@ def test_guardrails_and_models_always_run_and_options_and_packs_are_off(shipped)
             assert rule.who == "any"
 
 
-def test_each_rule_shows_what_it_matches_and_what_it_leaves(shipped):
+def test_each_rule_has_matching_and_other_examples(shipped):
     for rule in shipped.rules:
         assert len(rule.tests.match) >= 1
         assert len(rule.tests.not_match) >= 2, rule.id
@@ -43,7 +43,7 @@ def test_no_message_leaves_a_placeholder_empty(shipped):
             assert "`…`" not in evaluate(shipped, facts_of(case, rule)).reason, (rule.id, case)
 
 
-def test_a_variable_that_leads_a_client_away_is_kept_out_of_start_up_files():
+def test_variables_redirecting_a_client_are_refused_in_start_up_files():
     lists = parse(FILES["config.yaml"])[0]["lists"]
     names = [one.partition("=")[0] for one in lists["client_homes"]]
     written = [f"export {name.replace('*', 'X')}=1" for name in names if name not in {"HOME", "USERPROFILE", "BATON_*"}]

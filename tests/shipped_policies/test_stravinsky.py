@@ -141,7 +141,7 @@ def test_the_others_delegate_to_no_model(plan, agent):
 
 @every("spawner", sorted(WORKERS))
 @every("target", ["stravinsky", "explore"])
-def test_workers_start_nobody(plan, spawner, target):
+def test_workers_start_no_agents(plan, spawner, target):
     refusal = plan(target, spawning_agent=spawner)
     assert refusal.code == "hierarchy"
     assert set(refusal.allowed) == ORCHESTRATORS

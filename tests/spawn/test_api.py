@@ -26,9 +26,7 @@ def spawn(http, agent="explore", *, roster="stravinsky", **more):
         ({"spawning_agent": "dewey"}, 403, "hierarchy", "spawning_agent", "dewey", "research-lead"),
     ],
 )  # fmt: skip
-def test_a_refusal_is_a_problem_that_says_what_was_given_and_is_allowed(
-    http, more, status, code, field, given, allowed
-):
+def test_a_refusal_is_a_problem_with_given_and_allowed_values(http, more, status, code, field, given, allowed):
     answer = spawn(http, **more)
     problem = answer.json()
     assert (answer.status_code, problem["code"], problem["status"]) == (status, code, status)
@@ -59,7 +57,7 @@ def test_a_body_that_is_wrong_names_its_field(http, body, field):
     assert field in [one["field"] for one in answer.json()["errors"]]
 
 
-def test_a_null_is_what_is_left_out(http):
+def test_null_equals_an_omitted_field(http):
     nulls = dict.fromkeys(("spawning_agent", "delegation_reason", "required_tools", "model", "thinking_budget"))
     found = spawn(http, **nulls, description=None, graph_id=None, task=None).json()
     assert (found["agent_type"], "cli_model" in found, found["env"]) == ("explore", False, {})
@@ -67,7 +65,7 @@ def test_a_null_is_what_is_left_out(http):
     assert http.post("/delegate", json=body).json()["job"]["provider"] == "codex"
 
 
-def test_a_text_that_is_no_text_is_mended(http):
+def test_an_invalid_string_is_repaired(http):
     body = b'{"agent_type": "Explore", "prompt": "a\\ud800b\\u0000c", "execute": "run"}'
     answer = http.post("/spawn", content=body, headers={"content-type": "application/json"})
     assert answer.json()["stdin"] == "a\ufffdb\ufffdc"
@@ -104,7 +102,7 @@ def test_the_team_s_list_is_asked_where_no_roster_is_named(http):
     assert spawn(http, "nobody", roster="").json()["code"] == "unknown_agent"
 
 
-def test_a_spawner_that_no_roster_knows_is_not_judged_and_that_is_said(http):
+def test_an_unknown_spawner_is_not_judged_and_reported(http):
     (note,) = spawn(http, spawning_agent="somebody").json()["notes"]
     assert "neither its metadata nor its rank was judged" in note
 
@@ -121,7 +119,7 @@ def test_a_team_s_own_row_counts(server):
         assert spawn(admin).json()["colour"] == "green"
 
 
-def test_what_runs_is_a_job_with_the_plan_s_parts(http, session):
+def test_a_started_agent_is_a_job_with_the_plan_s_parts(http, session):
     answer = spawn(http, "planner", execute="run", session_id=session["session_id"]).json()
     job = http.get(f"/jobs/{answer['job']['id']}").json()
     assert answer["job"]["state"] == job["state"] == "queued"

@@ -35,6 +35,13 @@ def shipped() -> PolicySet:
     return load([shipped_layer()])
 
 
+@cache
+def with_packs(names: str) -> PolicySet:
+    """Return the shipped policies with packs, separated by spaces."""
+    text = f"packs: {{{', '.join(f'{name}: on' for name in names.split())}}}\n"
+    return load([shipped_layer(), Layer(tier="team", name="web", files={"config.yaml": text}, origin="upload")])
+
+
 def unread() -> PolicySet:
     """Return the shipped policies built anew: a set that has judged no call yet, for who counts or changes how it does."""
     return rebuilt([shipped_layer()], ())

@@ -38,7 +38,7 @@ def edit(http, text, **fields):
 
 
 @pytest.mark.slow("starts two servers of its own")
-def test_what_an_edit_violates_on_one_server_is_said_once_on_any(two):
+def test_a_violation_is_reported_once_across_servers(two):
     a, b = two
     assert context(hook(a, "SessionStart", source="startup")) == ""
     made = a.post("/patterns", json=NEW).json()["id"]

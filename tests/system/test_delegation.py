@@ -79,7 +79,7 @@ def test_a_follower_of_a_job_that_waits_outlasts_the_absence_of_the_server(tmp_p
 
 
 @pytest.mark.slow("waits for the sweeper")
-def test_a_job_that_nobody_takes_expires_and_who_follows_it_or_waits_for_it_is_told(tmp_path):
+def test_an_untaken_job_expires_and_its_followers_are_notified(tmp_path):
     with serving(tmp_path / "home") as server, server.client(**{"Baton-User": "s"}) as http:
         words = ("delegate", "list files", "--session", "s", "--queue-expiry", "2s", "--follow")
         process, out = follower(server, tmp_path, *words)

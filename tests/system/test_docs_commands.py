@@ -216,7 +216,7 @@ def check(found, outputs):
 
 @pytest.mark.slow("the commands of a page, with a server of its own")
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page, None)])
-def test_the_commands_of_a_page_do_what_it_shows(page, project, tmp_path):
+def test_the_commands_of_a_page_work_as_shown(page, project, tmp_path):
     with serving(tmp_path / "server", BATON_DEFAULT_USER="alice") as server:
         with server.client() as admin:
             token = admin.post("/tokens", json={"user": "alice", "role": "admin"}).json()["text"]
@@ -230,7 +230,7 @@ def test_the_commands_of_a_page_do_what_it_shows(page, project, tmp_path):
 
 @pytest.mark.slow("the commands of a page, with a server of its own")
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page, "run: team")])
-def test_the_team_commands_of_a_page_do_what_it_shows(page, project, tmp_path):
+def test_the_team_commands_of_a_page_work_as_shown(page, project, tmp_path):
     found = commands(page, "run: team")
     with serving(tmp_path / "server", BATON_AUTH="on", BATON_DEFAULT_USER="root") as server:
         token = (server.home / "admin-token").read_text().strip()
@@ -262,7 +262,7 @@ def test_every_exception_is_used():
 
 
 @pytest.mark.slow("decides the README's calls on a server of their own")
-def test_the_table_of_the_readme_says_what_becomes_of_each_call(tmp_path):
+def test_the_readme_s_table_has_the_verdict_of_each_call(tmp_path):
     rows = re.findall(
         r"^\| (`.+) \| (allowed|asked|refused|rewritten)\b[^|]* \| (?:`(.+)` )?\|$",
         (ROOT / "README.md").read_text(),
@@ -296,7 +296,7 @@ def test_the_table_of_the_readme_says_what_becomes_of_each_call(tmp_path):
 
 
 @every("page", PAGES)
-def test_a_block_says_what_it_is_written_in(page):
+def test_a_code_block_names_its_language(page):
     assert [block["text"] for block in blocks(page) if block["kind"] not in KINDS] == []
 
 

@@ -67,7 +67,7 @@ def recovered(http, probe):
     return until(lambda: ask(http, f"{probe}-{os.urandom(4).hex()}")["degraded"] == [])
 
 
-def test_a_killed_valkey_degrades_the_history_and_comes_back_with_it(server, http):
+def test_a_killed_valkey_degrades_the_history_and_recovers_it(server, http):
     ask(http, "s1")
     child = valkey_of(server)
     child.kill()
@@ -79,7 +79,7 @@ def test_a_killed_valkey_degrades_the_history_and_comes_back_with_it(server, htt
     until(lambda: http.get("/status").json()["redis"] == "up")
 
 
-def test_a_hung_valkey_is_waited_for_once_and_told(server, http):
+def test_a_hung_valkey_times_out_once_and_is_reported(server, http):
     child = valkey_of(server)
     child.suspend()
     try:
@@ -127,7 +127,7 @@ def test_a_session_starts_within_its_budget_while_the_database_is_locked(own):
         lock.close()
 
 
-def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledged(own, own_http):
+def test_a_killed_server_leaves_no_child_and_loses_no_acknowledged_record(own, own_http):
     total = 300
     for number in range(total):
         ask(own_http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
@@ -180,7 +180,7 @@ def test_a_stop_does_not_wait_for_a_hung_drain_and_the_next_server_stores_the_re
 
 @pytest.mark.slow("starts a server for each signal")
 @pytest.mark.parametrize(("how", "again"), [(signal.SIGINT, False), (signal.SIGINT, True), (signal.SIGTERM, False)])
-def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, how, again):
+def test_a_stopping_server_finishes_its_requests(tmp_path, how, again):
     with serving(tmp_path / "home") as server:
         left = valkey_of(server), drain_of(server)
         answered = []

@@ -91,7 +91,7 @@ def test_remaining_tasks_start_once_on_two_servers(two):
 
 
 @pytest.mark.slow("waits for a lease to end")
-def test_the_other_server_starts_what_is_left_when_the_first_is_killed(two):
+def test_another_server_starts_a_killed_server_s_tasks(two):
     graph = two.graph(["a", "b"], window_ms=1_000, on_window_close="auto_spawn")
     first = two.servers[0]
     assert two.http[0].post(f"/graphs/{graph}/spawn", json={"task": "a"}).status_code == 200

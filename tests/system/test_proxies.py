@@ -121,7 +121,7 @@ def ask(port, data, patience_s):
 
 
 @pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN)
-def test_nobody_gets_an_answer_to_a_hidden_request(server, port, hidden):
+def test_a_smuggled_request_gets_no_answer(server, port, hidden):
     wrong = {}
     hook_of_another = last(body=hook("rm -rf ~"))
     admin = last(f"authorization: Bearer {server.token}", line="GET /me HTTP/1.1")

@@ -66,7 +66,7 @@ def test_a_log_for_machines_is_json_from_the_first_line_and_holds_no_token(tmp_p
 
 
 @pytest.mark.slow("starts a server of its own")
-def test_the_date_of_answers_goes_on(tmp_path):
+def test_the_date_header_advances(tmp_path):
     with serving(tmp_path / "home") as server, server.client() as http:
         first = http.get("/healthz").headers["date"]
         until(lambda: http.get("/healthz").headers["date"] != first)
@@ -74,7 +74,7 @@ def test_the_date_of_answers_goes_on(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
+def test_a_failed_start_is_reported_in_json(tmp_path, workers):
     env = {"BATON_LOG_FORMAT": "json", "BATON_HOME": "/dev/null", "PORT": "0", "BATON_WORKERS": workers}
     found = serve(tmp_path, **env)
     assert found.returncode == 3
@@ -84,7 +84,7 @@ def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
 
 
 @pytest.mark.slow("starts several workers of its own")
-def test_a_second_server_with_workers_leaves_the_note_of_the_first(tmp_path):
+def test_a_second_server_keeps_the_first_one_s_note(tmp_path):
     with serving(tmp_path / "home") as first:
         found = forge.run(["serve"], env=first.env | {"BATON_WORKERS": "2"}, timeout=120)
         assert found.returncode == 3

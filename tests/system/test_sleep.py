@@ -23,7 +23,7 @@ def everything_of(process):
 
 @pytest.mark.slow("lets a lease run out")
 @pytest.mark.parametrize("database", DATABASES)
-def test_a_job_goes_on_when_the_machine_of_its_runner_wakes_up(tmp_path, database, request):
+def test_a_job_continues_after_its_machine_sleeps(tmp_path, database, request):
     shared = {"BATON_DATABASE_URL": request.getfixturevalue("postgres_url")} if database == "postgres" else {}
     shop, config, go_on = tmp_path / "shop", tmp_path / "config" / "baton", tmp_path / "go-on"
     shop.mkdir()

@@ -115,7 +115,7 @@ def counted(server):
 
 
 @pytest.mark.slow("starts several workers of its own")
-def test_whichever_worker_is_asked_shows_what_all_of_them_decided(server):
+def test_each_worker_shows_the_decisions_of_all(server):
     removal = {"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}
     for number in range(20):  # a connection each, so that both workers get some
         assert ask(server, "counted", tool_use_id=f"m{number}", **removal)["decision"] == "block"
@@ -125,7 +125,7 @@ def test_whichever_worker_is_asked_shows_what_all_of_them_decided(server):
 
 
 @pytest.mark.slow("starts several workers of its own")
-def test_a_server_that_is_told_to_stop_says_so_first_and_goes_on_serving(tmp_path):
+def test_a_stopping_server_announces_it_and_keeps_serving(tmp_path):
     with serving(tmp_path / "home", BATON_DRAIN_S="300") as server:
         server.process.send_signal(signal.SIGTERM)
         until(
@@ -139,7 +139,7 @@ def test_a_server_that_is_told_to_stop_says_so_first_and_goes_on_serving(tmp_pat
 
 
 @pytest.mark.slow("starts and stops several workers twice")
-def test_told_to_stop_it_stops_its_workers_and_keeps_every_record(tmp_path):
+def test_a_stop_ends_the_workers_and_keeps_every_record(tmp_path):
     with serving(tmp_path / "home", BATON_WORKERS="2") as server:
         made = {ask(server, "last", tool_use_id=f"s{number}")["decision_id"] for number in range(20)}
         left = descendants(server.process.pid)

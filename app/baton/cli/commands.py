@@ -26,11 +26,7 @@ _SERVER = "Server"
 COMMANDS: dict[str, Command] = {
     "up": Command("baton.cli.up:up", _START, "Start a server if none runs, install the hooks, and try them."),
     "down": Command("baton.cli.up:down", _START, "Remove the hooks, and stop the server of `baton up`."),
-    "hooks": Command(
-        "baton.cli.hooks.command:app",
-        _START,
-        "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode, Cursor.",
-    ),
+    "hooks": Command("baton.cli.hooks.command:app", _START, "Install or remove Baton's hooks in your agents' clients."),
     "doctor": Command(
         "baton.cli.doctor:doctor", _START, "Diagnose problems of this installation, and show how to fix them."
     ),

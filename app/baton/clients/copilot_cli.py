@@ -18,6 +18,8 @@ SPEC = spec.Spec(
     name=name,
     title="Copilot CLI",
     program="copilot",
+    package="@github/copilot",
+    marks="COPILOT_(CLI|AGENT_SESSION_ID)",
     version="1.0.102",
     subagents="yes, by `agentId`",
     model="yes, by GitHub's names of haiku, sonnet and opus; there is no fable",
@@ -125,13 +127,7 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
 class CopilotInClaudeSettings:
     """Copilot CLI with the hooks of Claude Code's settings: it accepts Claude's answers, except some contexts."""
 
-    name = name
-    SPEC = SPEC
-
-    @staticmethod
-    def read(payload: dict[str, Any], event: str) -> HookEvent:
-        """Read an event."""
-        return read(payload, event)
+    name, SPEC, read = name, SPEC, staticmethod(read)
 
     @staticmethod
     def render(event: str, answer: HookAnswer) -> dict[str, Any]:

@@ -18,6 +18,7 @@ SPEC = spec.Spec(
     name=name,
     title="Cursor",
     program="cursor-agent",
+    marks="CURSOR_(AGENT|CLI)",
     subagents="no: a sub-agent's calls count as a main agent's",
     model="no: left alone",
     events=(
@@ -114,13 +115,7 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
 class CursorInClaudeSettings:
     """Cursor with the hooks of Claude Code's settings: it accepts Claude's answers and its own."""
 
-    name = name
-    SPEC = SPEC
-
-    @staticmethod
-    def read(payload: dict[str, Any], event: str) -> HookEvent:
-        """Read an event."""
-        return read(payload, event)
+    name, SPEC, read = name, SPEC, staticmethod(read)
 
     @staticmethod
     def render(event: str, answer: HookAnswer) -> dict[str, Any]:

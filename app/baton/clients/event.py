@@ -46,17 +46,10 @@ class AgentSign(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str = ""
 
 
-class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook event from a client's payload. Missing strings are "".
-
-    `native_name` is the client's event name, to be repeated in the answer. `source` is the reason of a session start
-    (startup, resume, clear, compact, fork), `reason` that of its end. `prompt` is the person's. `duration_ms` is that
-    of a finished call, or None. `command_name` and `command_args` are those of a slash command before its expansion.
-    """
+class CallFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a tool call in a payload. Missing strings are ""."""
 
     client: str
-    name: EventName
-    native_name: str
     session_id: str = ""
     agent_id: str = ""
     agent_type: str = ""
@@ -65,6 +58,18 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool_name: str = ""
     tool_input: dict[str, Any] = {}
     tool_use_id: str = ""
+
+
+class HookEvent(CallFields, frozen=True, kw_only=True):
+    """One hook event from a client's payload.
+
+    `native_name` is the client's event name, to be repeated in the answer. `source` is the reason of a session start
+    (startup, resume, clear, compact, fork), `reason` that of its end. `prompt` is the person's. `duration_ms` is that
+    of a finished call, or None. `command_name` and `command_args` are those of a slash command before its expansion.
+    """
+
+    name: EventName
+    native_name: str
     tool_response: Any = None
     source: str = ""
     reason: str = ""

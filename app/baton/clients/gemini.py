@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from baton.clients.event import AgentSign, HookAnswer, HookEvent, at_ms, clip, event_name, text, tool_input_of
+import msgspec
+
+from baton.clients import claude_code
+from baton.clients.event import AgentSign, HookAnswer, HookEvent, at_ms, clip, text
 from baton.clients.spec import CALL, END, MODEL, PROMPT, RESULT, START, TALK, TURN_END, ClientEvent, Spec
 
 name = "gemini"
@@ -17,6 +20,8 @@ _TOOLS = {
 SPEC = Spec(
     name=name,
     title="Gemini CLI",
+    package="@google/gemini-cli",
+    marks="GEMINI_CLI",
     version="0.61.0",
     subagents=(
         "by the time: from the call of `invoke_agent` to its result. Calls of the turn that starts it are the"
@@ -80,24 +85,15 @@ _WITH_CONTEXT = {"SessionStart", "UserPromptSubmit", "PostToolUse"}
 
 
 def read(payload: dict[str, Any], event: str) -> HookEvent:
-    """Read an event. The shim uses Baton's event names, the payload Gemini's."""
-    native = text(payload, "hook_event_name", "hookEventName") or event
-    canonical = event_name(SPEC, native)
-    tool = _tool(payload)
-    tool_input = tool_input_of(tool, payload, "tool_input", "toolInput")
-    return HookEvent(
-        client=name,
-        name=canonical,
-        native_name=native if canonical == "other" else canonical,
-        session_id=text(payload, "session_id", "sessionId"),
-        cwd=text(payload, "cwd"),
-        tool_name=tool,
-        tool_input=tool_input,
-        tool_response=payload.get("tool_response"),
-        source=text(payload, "source"),
-        reason=text(payload, "reason"),
-        prompt=text(payload, "prompt"),
-        sign=_sign(payload, canonical, text(tool_input, "agent_name")),
+    """Read an event. The shim uses Baton's event names, the payload Gemini's. No call names its agent."""
+    found = claude_code.read_as(SPEC, payload, event)
+    return msgspec.structs.replace(
+        found,
+        native_name=found.native_name if found.name == "other" else found.name,
+        agent_id="",
+        agent_type="",
+        tool_name=_tool(payload),
+        sign=_sign(payload, found.name, text(found.tool_input, "agent_name")),
     )
 
 

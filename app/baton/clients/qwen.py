@@ -23,6 +23,8 @@ _TOOLS = {
 SPEC = spec.Spec(
     name=name,
     title="Qwen Code",
+    package="@qwen-code/qwen-code",
+    marks="QWEN_CODE",
     version="0.24.4",
     subagents=(
         "yes, by `agent_id`; where its calls have no `tool_call_id` (earlier versions) by the time, from"

@@ -45,6 +45,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     name: str  # the name in `/hooks/{client}`
     title: str
     program: str = ""  # its program, if named otherwise than the client
+    package: str = ""  # its package at npm
+    marks: str = ""  # pattern of the variables that it sets for its children
     version: str = ""  # the version proven with a real server; "" if only by documentation
     events: tuple[ClientEvent, ...]  # all events of the client, including unused ones
     subagents: str = "not proven"  # how its sub-agents are identified

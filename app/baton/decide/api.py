@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from baton.clients.event import CallFields
 from baton.decide.service import PreToolUse
 from baton.kernel.http.fields import LONGEST_TEXT, optional_text, required_text
 from baton.kernel.http.serving.hot_routes import Headers, Request, Response, decode_object, encode
@@ -13,7 +14,7 @@ from baton.machines.known_clients import read_tool_input
 from baton.machines.session_projects import ClientActivity
 from baton.rules.call.call import ModelChoice, Step, ToolCall
 from baton.rules.call.verdict import RuleHit, Verdict
-from baton.shared.caller import PROTOCOL, Caller
+from baton.shared.caller import PROTOCOL, Caller, as_call
 from baton.shared.decided import Decision, ModeInForce
 from baton.shared.storable import project_name
 
@@ -132,45 +133,22 @@ _Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 _Absent = Annotated[str, msgspec.Meta(max_length=0)] | UnsetType
 
 
-def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
-    """Read a PreToolUse payload, in snake_case or camelCase. Unknown keys are ignored.
-
-    Raises:
-        Invalid: If a field is missing or of a wrong type; the error names it.
-    """
-    tool = required_text(payload, "tool_name", "toolName")
-    return ToolCall(
-        client=optional_text(payload, "client") or CLIENT,
-        session_id=optional_text(payload, "session_id", "sessionId"),
-        tool_name=tool,
-        tool_input=read_tool_input(tool, payload),
-        tool_use_id=optional_text(payload, "tool_use_id", "toolUseId"),
-        agent_id=optional_text(payload, "agent_id", "agentId"),
-        agent_type=optional_text(payload, "agent_type", "agentType"),
-        cwd=optional_text(payload, "cwd", "directory"),
-        project=project_name(optional_text(payload, "project")) or caller.project,
-        project_root=caller.root,
-        worktrees=caller.worktrees,
-        permission_mode=optional_text(payload, "permission_mode", "permissionMode"),
-    )
-
-
-class _Payload(msgspec.Struct, frozen=True):
+class _Payload(CallFields, frozen=True, kw_only=True):
     """The usual payload: snake_case, every text a string. The slower `read_call` handles anything else.
 
     The camelCase names are fields here and must be absent, so a payload with one of them does not match.
     """
 
-    tool_name: _Text
-    tool_input: dict[str, Any]
-    client: _Text = ""
+    client: Annotated[_Text, msgspec.Meta(min_length=1)] = CLIENT
     session_id: _Text = ""
-    tool_use_id: _Text = ""
     agent_id: _Text = ""
     agent_type: _Text = ""
     cwd: _Text = ""
-    project: _Text = ""
     permission_mode: _Text = ""
+    tool_name: _Text
+    tool_input: dict[str, Any]
+    tool_use_id: _Text = ""
+    project: _Text = ""
     sessionId: _Absent = UNSET  # noqa: N815
     toolUseId: _Absent = UNSET  # noqa: N815
     agentId: _Absent = UNSET  # noqa: N815
@@ -179,7 +157,28 @@ class _Payload(msgspec.Struct, frozen=True):
     permissionMode: _Absent = UNSET  # noqa: N815
 
 
+_SPELLINGS = {
+    "session_id": "sessionId", "agent_id": "agentId", "agent_type": "agentType", "cwd": "directory", "project": "project",
+    "permission_mode": "permissionMode", "tool_use_id": "toolUseId",
+}  # fmt: skip
+"""Other names of fields that are texts."""
 _decode_payload = msgspec.json.Decoder(_Payload).decode
+
+
+def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
+    """Read a PreToolUse payload, in snake_case or camelCase. Unknown keys are ignored.
+
+    Raises:
+        Invalid: If a field is missing or of a wrong type; the error names it.
+    """
+    tool = required_text(payload, "tool_name", "toolName")
+    fields: dict[str, Any] = {name: optional_text(payload, name, other) for name, other in _SPELLINGS.items()}
+    client, tool_input = optional_text(payload, "client") or CLIENT, read_tool_input(tool, payload)
+    return _as_call(_Payload(client=client, tool_name=tool, tool_input=tool_input, **fields), caller)
+
+
+def _as_call(payload: _Payload, caller: Caller) -> ToolCall:
+    return as_call(caller, payload, project_name(payload.project))
 
 
 def decode_call(body: bytes, caller: Caller) -> ToolCall:
@@ -193,22 +192,7 @@ def decode_call(body: bytes, caller: Caller) -> ToolCall:
         payload = _decode_payload(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return read_call(decode_object(body), caller)
-    if not payload.tool_name.strip():
-        return read_call(decode_object(body), caller)
-    return ToolCall(
-        client=payload.client or CLIENT,
-        session_id=payload.session_id,
-        tool_name=payload.tool_name,
-        tool_input=payload.tool_input,
-        tool_use_id=payload.tool_use_id,
-        agent_id=payload.agent_id,
-        agent_type=payload.agent_type,
-        cwd=payload.cwd,
-        project=project_name(payload.project) or caller.project,
-        project_root=caller.root,
-        worktrees=caller.worktrees,
-        permission_mode=payload.permission_mode,
-    )
+    return _as_call(payload, caller) if payload.tool_name.strip() else read_call(decode_object(body), caller)
 
 
 def decision_headers(decision: Decision, *, debug: bool) -> Headers:

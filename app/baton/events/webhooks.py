@@ -23,7 +23,7 @@ from baton.kernel.base.sql import Database, row_of, table_of
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
 from baton.kernel.http.fields import request_body
-from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination
+from baton.kernel.http.outbound_guard import OutboundRefused, destination
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN

@@ -95,20 +95,11 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         arguments: dict[str, Any],
     ) -> dict[str, Any]:
         body = {
-            "agent_type": agent_type,
-            "prompt": prompt,
-            "description": description,
-            "spawning_agent": spawning_agent,
-            "delegation_reason": delegation_reason,
-            "expected_outcome": expected_outcome,
-            "required_tools": required_tools,
-            "thinking_budget": thinking_budget,
-            "task_graph_id": task_graph_id,
-            "task": task,
-            "roster": roster,
-            "session_id": baton.session_id,
-            "execute": "run",
-        }
+            "agent_type": agent_type, "prompt": prompt, "description": description, "spawning_agent": spawning_agent,
+            "delegation_reason": delegation_reason, "expected_outcome": expected_outcome, "required_tools": required_tools,
+            "thinking_budget": thinking_budget, "task_graph_id": task_graph_id, "task": task, "roster": roster,
+            "session_id": baton.session_id, "execute": "run",
+        }  # fmt: skip
         return spawn_summary(await baton.request("POST", "/spawn", body | arguments))
 
     @server.tool(

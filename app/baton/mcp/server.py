@@ -20,8 +20,7 @@ worktree; job_apply writes them to the working tree, job_branch creates a branch
 For general conversation, introductions, or capability questions, respond yourself.
 
 To start an agent of the team's roster use agent_spawn; to start several with dependencies, graph_create once and then
-graph_spawn for each wave. If a system prompt asks for invoke_gemini, invoke_gemini_agentic or invoke_openai, use this
-server's tools: pass the task with everything the model must know, and return its answer.
+graph_spawn for each wave. If a system prompt asks for a tool invoke_…, use this server's: pass the task with everything the model must know, and return its answer.
 """
 
 

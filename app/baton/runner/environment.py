@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from baton.local.config import load
 from baton.runner.config import Provider
+from baton.shared.providers import known_agent
 
 PASSED = (
     "HOME", "LANG", "LANGUAGE", "LC_*", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "COLORTERM", "TMP", "TMPDIR", "TZ",
@@ -14,12 +15,6 @@ PASSED = (
     "BATON_CA_FILE", "BATON_ON_FAILURE", "BATON_PROJECT", "BATON_URL", "BATON_USER",
 )  # fmt: skip
 """Variables of every agent: to run at all, to reach the network, and to call Baton."""
-OF_PROVIDER: Mapping[str, tuple[str, ...]] = {
-    "claude_code": ("ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*"),
-    "codex": ("OPENAI_*", "CODEX_*"),
-    "gemini": ("GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*"),
-    "opencode": ("OPENCODE_*",),
-}  # variables of one provider: only its own credentials and settings
 _TOKEN = "BATON_TOKEN"  # noqa: S105 - a variable's name
 _NEVER = frozenset(
     {_TOKEN, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR", "BATON_DISABLED"}
@@ -41,7 +36,7 @@ def environment(
     `env_pass`, here and in the provider, has names and globs of the runner's variables. `thinking_tokens` 0 is the
     agent's own budget. `agent_token` and `traceparent` of the attempt may be "".
     """
-    patterns = (*PASSED, *OF_PROVIDER.get(name, ()), *env_pass, *provider.env_pass)
+    patterns = (*PASSED, *known_agent(name).variables, *env_pass, *provider.env_pass)
     exact = frozenset(patterns)
     made = {
         key: value

@@ -25,7 +25,7 @@ def begin() -> None:
 def warm() -> None:
     """Import the server, compile the shipped rules, and read the machine's certificates. All are cached."""
     import baton.main  # noqa: F401 - to have it imported
-    from baton.kernel.http.guards.outbound_guard import outbound_tls
+    from baton.kernel.http.outbound_guard import outbound_tls
     from baton.rules.policy.load import load
     from baton.rules.policy.rules.files import Layer
     from baton.shared import policy_folders

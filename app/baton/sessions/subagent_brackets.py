@@ -17,8 +17,8 @@ from baton.shared.storable import storable
 SAME_TURN_MS = 200
 """How far apart two calls of one turn of the main agent may be, in milliseconds by the client's clock.
 
-Gemini CLI asks about all calls of a turn before it runs any, each as soon as the process for the one before is started. A
-sub-agent's first call comes after these answers and an answer of its model.
+The client asks about all calls of a turn before it runs any, each as soon as the process for the one before is started.
+A sub-agent's first call comes after these answers and an answer of its model.
 """
 LIFETIME_S = 3_600
 """How long a bracket lasts without a call in it, in seconds: its end may never come, as when a client is killed."""

@@ -12,21 +12,20 @@ from typing import NamedTuple
 
 import psutil
 
+from baton.clients.registry import SPECS
+
 _DEEPEST = 64  # maximum number of ancestors of a person's process. Longer chains hide something or overload the server.
+_PROGRAMS = "|".join(one.program or one.name for one in SPECS.values())
 _CLIENTS = re.compile(
-    r"(claude|claude-code|codex|gemini|gemini-cli|qwen|qwen-code|copilot|opencode|cursor-agent|cursor-cli|aider|goose"
-    r"|amp|crush|cline|roo|kilocode|continue|cn|droid|auggie|kiro-cli|openhands|plandex|iflow|codebuddy|claude-agent-acp"
-    r"|codex-acp|acp-agent)(\.exe|\.cmd|\.js|\.mjs|\.cjs|\.py)?"
+    rf"(({_PROGRAMS})(-code|-cli)?|cursor-cli|aider|goose|amp|crush|cline|roo|kilocode|continue|cn|droid|auggie|kiro-cli"
+    r"|openhands|plandex|iflow|codebuddy|claude-agent-acp|codex-acp|acp-agent)(\.exe|\.cmd|\.js|\.mjs|\.cjs|\.py)?"
 )  # programs that run agents, by the name of their file or of an interpreter's script
-_PACKAGES = re.compile(
-    r"/(@anthropic-ai/claude-code|@openai/codex|@google/gemini-cli|@qwen-code/qwen-code|@github/copilot|opencode-ai"
-    r"|@zed-industries/[a-z-]+-acp)(/|$)"
-)  # the same by the script's package
+_PACKAGES = "|".join(one.package for one in SPECS.values() if one.package)
+_PACKAGE = re.compile(rf"/({_PACKAGES}|@zed-industries/[a-z-]+-acp)(/|$)")  # the same by the script's package
 _INTERPRETERS = re.compile(r"(node|nodejs|bun|deno|python[0-9.]*|pypy[0-9.]*|ruby|npx|tsx|uv|uvx)(\.exe)?")
+_MARKS = "|".join(one.marks for one in SPECS.values())
 _OF_AGENTS = re.compile(
-    r"CLAUDECODE|CLAUDE_CODE_(ENTRYPOINT|SESSION_ID|SSE_PORT)|CLAUDE_PID|AI_AGENT|CODEX_(SANDBOX|THREAD_ID|CI).*|GEMINI_CLI"
-    r"|QWEN_CODE|OPENCODE(_PID|_CALLER|_CLIENT)?|COPILOT_(CLI|AGENT_SESSION_ID)|CURSOR_(AGENT|CLI)|CLINE_ACTIVE"
-    r"|GOOSE_TERMINAL|AMP_THREAD_ID|AUGMENT_AGENT|BATON_JOB"
+    rf"{_MARKS}|AI_AGENT|CLINE_ACTIVE|GOOSE_TERMINAL|AMP_THREAD_ID|AUGMENT_AGENT|BATON_JOB"
 )  # variables set by a client for its children. A process outside the client's tree keeps them.
 _UCRED = struct.Struct("3i")  # Linux's `struct ucred`: process, user and group
 _MACOS_LEVEL, _MACOS_PEER_PID = 0, 2  # macOS's SOL_LOCAL and LOCAL_PEERPID, missing in Python's `socket`
@@ -102,7 +101,7 @@ def client_name(process: psutil.Process) -> str:
         # The script is the first word other than an option. An option's value is not a client either.
         names += [word.rpartition("/")[2] for word in words[1:4] if not word.startswith("-")]
     found = next((name for name in names if _CLIENTS.fullmatch(name.lower())), "")
-    return found or next((match[1] for word in words[:4] if (match := _PACKAGES.search(word))), "")
+    return found or next((match[1] for word in words[:4] if (match := _PACKAGE.search(word))), "")
 
 
 def own_doubt() -> str:

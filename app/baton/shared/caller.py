@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from baton.clients.event import HookEvent
+from baton.clients.event import CallFields
 from baton.rules.call.call import MODELS, Principal, SessionModels, ToolCall
 from baton.rules.call.places.places import normal
 
@@ -127,8 +127,8 @@ def _version(agent: str) -> str:
     return found[1].replace("-", ".") if found else ""
 
 
-def as_call(caller: Caller, event: HookEvent) -> ToolCall:
-    """Build the tool call of a hook event."""
+def as_call(caller: Caller, event: CallFields, project: str = "") -> ToolCall:
+    """Build the call of a payload. Its own project counts before the caller's."""
     return ToolCall(
         client=event.client,
         session_id=event.session_id,
@@ -138,7 +138,7 @@ def as_call(caller: Caller, event: HookEvent) -> ToolCall:
         agent_id=event.agent_id,
         agent_type=event.agent_type,
         cwd=event.cwd,
-        project=caller.project,
+        project=project or caller.project,
         project_root=caller.root,
         worktrees=caller.worktrees,
         permission_mode=event.permission_mode,

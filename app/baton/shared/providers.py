@@ -21,13 +21,22 @@ class AcpAgent(NamedTuple):
 
     command: tuple[str, ...]
     install: str
+    title: str = ""
+    variables: tuple[str, ...] = ()  # globs of its own credentials and settings
+    system: str = ""  # its name in OpenTelemetry's convention
 
 
 ACP_AGENTS: dict[str, AcpAgent] = {
-    "codex": AcpAgent(("codex-acp",), _NPM + "@agentclientprotocol/codex-acp"),
-    "claude_code": AcpAgent(("claude-agent-acp",), _NPM + "@agentclientprotocol/claude-agent-acp"),
-    "opencode": AcpAgent(("opencode", "acp"), "https://opencode.ai"),
-    "gemini": AcpAgent(("gemini", "--acp"), _NPM + "@google/gemini-cli"),
+    "codex": AcpAgent(("codex-acp",), _NPM + "@agentclientprotocol/codex-acp", "Codex", ("OPENAI_*", "CODEX_*"), "openai"),
+    "claude_code": AcpAgent(
+        ("claude-agent-acp",), _NPM + "@agentclientprotocol/claude-agent-acp", "Claude Code",
+        ("ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*"), "anthropic",
+    ),
+    "opencode": AcpAgent(("opencode", "acp"), "https://opencode.ai", "OpenCode", ("OPENCODE_*",)),
+    "gemini": AcpAgent(
+        ("gemini", "--acp"), _NPM + "@google/gemini-cli", "Gemini",
+        ("GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*"), "gcp.gemini",
+    ),
     "amp_acp": AcpAgent(("amp-acp",), "https://github.com/tao12345666333/amp-acp"),
     "cline": AcpAgent(("cline", "--acp"), _NPM + "cline"),
     "cursor": AcpAgent(("cursor-agent", "acp"), "https://cursor.com/docs/cli/acp"),
@@ -38,13 +47,19 @@ ACP_AGENTS: dict[str, AcpAgent] = {
     "kimi": AcpAgent(("kimi", "acp"), "https://github.com/MoonshotAI/kimi-cli"),
     "pi_acp": AcpAgent(("pi-acp",), _NPM + "pi-acp"),
     "qwen_code": AcpAgent(("qwen", "--acp"), _NPM + "@qwen-code/qwen-code"),
-}  # the known agents by their names in jobs: the registry's ids with `_` for `-`
+}  # fmt: skip
+"""The known agents by their names in jobs: the registry's ids with `_` for `-`."""
 
 
 def provider_name(text: str) -> str | None:
     """Normalize a provider's name: fold case, `_` for `-` and blanks. Return None if it is invalid."""
     name = "_".join(text.casefold().replace("-", " ").replace("_", " ").split())
     return _SAME.get(name, name) if _NAME.fullmatch(name) else None
+
+
+def known_agent(provider: str) -> AcpAgent:
+    """Return a provider's known agent. Another provider gets an empty one."""
+    return ACP_AGENTS.get(provider, AcpAgent((), ""))
 
 
 def near_provider(text: str, served: Iterable[str] = ()) -> str:

@@ -38,7 +38,7 @@ def pushed(baton):
 
 
 @pytest.mark.parametrize("repository", [True, False])
-def test_a_map_is_pushed_shown_and_dropped_and_what_git_ignores_stays(baton, shop, repository):
+def test_a_map_is_pushed_shown_and_dropped_without_ignored_files(baton, shop, repository):
     if repository:
         subprocess.run(["git", "init", "-q", "."], cwd=shop, check=True)
     names = [one["path"] for one in json.loads(baton("push", "--dry-run").stdout)]
@@ -58,7 +58,7 @@ def test_a_map_is_pushed_shown_and_dropped_and_what_git_ignores_stays(baton, sho
     assert "you have no code map" in baton("drop").stderr
 
 
-def test_a_large_project_goes_in_requests_that_the_server_takes(server):
+def test_a_large_project_is_sent_in_several_requests(server):
     names = tuple(f"name_{n}" for n in range(MOST_MENTIONS))
     symbols = tuple(Symbol(f"symbol_{n}", "function", n + 1, "Holder") for n in range(MOST_SYMBOLS))
     found = [Outline(path=f"src/{n}.py", language="python", symbols=symbols, mentions=names) for n in range(400)]

@@ -56,7 +56,7 @@ def test_lines_count_from_one_and_names_that_are_used_are_listed():
         ("a.py", b"\0\0"), ("a`b.py", b"class A: ..."),
     ],
 )  # fmt: skip
-def test_what_is_no_source_has_none(path, content):
+def test_other_files_have_no_outline(path, content):
     assert outline(path, content) is None
 
 

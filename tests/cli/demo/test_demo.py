@@ -69,7 +69,7 @@ def test_a_fresh_server_shows_every_kind_of_decision_and_one_in_use_is_left_alon
     assert demo(server, tmp_path, "--anyway", "--json").returncode == 0
 
 
-def test_live_goes_on_with_a_question_that_waits_until_it_is_stopped(server, tmp_path):
+def test_live_demo_runs_with_a_pending_question_until_stopped(server, tmp_path):
     words, env = [BATON, "demo", "--live", "--every", "0.05"], environment(server, tmp_path)
     with subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) as going, server.client() as admin:
         try:

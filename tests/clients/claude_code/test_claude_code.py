@@ -49,6 +49,6 @@ def test_claude_code_is_sent(event, answer, sent):
     assert claude_code.render(event, answer) == sent
 
 
-def test_context_is_kept_below_what_becomes_a_file_pointer():
+def test_context_is_shorter_than_the_client_s_limit():
     sent = claude_code.render(PRE, HookAnswer(context="ü" * 9_000))
     assert 9_400 < len(sent["hookSpecificOutput"]["additionalContext"].encode()) <= 9_500

@@ -40,7 +40,7 @@ def test_a_sub_agent_belongs_to_the_session_that_started_it():
     assert (event.agent_id, event.agent_type) == ("431a9c47-351c-4cf2-ba98-d3d43adb3b8f", "explore")
 
 
-def test_a_patch_comes_as_a_text_and_goes_back_as_one():
+def test_a_patch_is_a_string_in_both_directions():
     given = OWN["preToolUse.apply_patch"]
     event = copilot_cli.read(given, "PreToolUse")
     assert event.tool_input == {"command": given["toolArgs"]}

@@ -42,7 +42,7 @@ def test_every_recorded_payload_is_read(kind):
     assert event.sign is None or 1_795_340_673_000 < event.sign.at_ms < 1_795_340_680_000
 
 
-def test_what_a_person_wrote_and_which_agent_starts_are_read():
+def test_prompts_and_agent_starts_are_read():
     assert event_of("BeforeAgent").prompt == "[[main]] do it"
     assert event_of("BeforeTool.invoke_agent").sign.agent == "codebase_investigator"
 

@@ -26,7 +26,7 @@ def test_every_recorded_payload_is_read(kind):
     assert bool(event.tool_input) is bool(event.tool_use_id) is bool(tool)
 
 
-def test_a_prompt_is_what_the_person_wrote():
+def test_a_prompt_is_the_person_s_text():
     assert event_of("UserPromptSubmit").prompt == '"[[main]] do it"'
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b", "synthetic": True}, {"type": "file"}, 5]
     assert event_of("UserPromptSubmit", output={"parts": parts}).prompt == "a"

@@ -30,7 +30,7 @@ def test_today_a_call_names_its_agent():
 
 
 @every(("kind", "payload"), EARLIER.items())
-def test_an_earlier_version_is_read_by_what_starts_and_ends(kind, payload):
+def test_an_earlier_version_is_read_by_agent_starts_and_ends(kind, payload):
     event = qwen.read(payload, "")
     name = kind.partition(".")[0]
     kinds = {"PreToolUse": "call", "SubagentStart": "start", "SubagentStop": "end"} | dict.fromkeys(ENDS, "none")

@@ -70,7 +70,7 @@ def test_the_section_has_a_line_each_and_is_nothing_without_one():
     assert rendered([]) == ""
 
 
-async def test_what_is_read_is_gone(advisories):
+async def test_a_read_advisory_is_removed(advisories):
     await advisories.add(ADA, "s", [advisory()])
     assert await advisories.take(ADA, "other") == []
     assert await advisories.take(Principal(team="web", user="bob"), "s") == []
@@ -95,7 +95,7 @@ async def test_after_an_hour_they_are_stale(advisories, clock, age_s, count):
 
 
 @pytest.mark.parametrize(("age_s", "count"), [(3_600, 2), (3_600.001, 1)])
-async def test_the_last_one_keeps_fresh_what_is_not_stale_by_then(advisories, clock, age_s, count):
+async def test_the_last_advisory_renews_unexpired_ones(advisories, clock, age_s, count):
     await advisories.add(ADA, "s", [advisory("a")])
     clock.now += age_s
     await advisories.add(ADA, "s", [advisory("b")])
@@ -103,7 +103,7 @@ async def test_the_last_one_keeps_fresh_what_is_not_stale_by_then(advisories, cl
     assert len(await advisories.take(ADA, "s")) == count
 
 
-async def test_what_nobody_reads_is_removed_after_a_day(advisories, redis):
+async def test_an_unread_advisory_is_removed_after_a_day(advisories, redis):
     await advisories.add(ADA, "s", [advisory()])
     keys = await redis.call(b"KEYS", b"{baton}:advis*")
     assert len(keys) == 2

@@ -52,7 +52,7 @@ INDEX = CodeIndex(FILES)
         ("refactor Model7", "src/model_7.py"),
     ],
 )
-def test_what_a_prompt_names_comes_first(prompt, first):
+def test_names_in_the_prompt_rank_first(prompt, first):
     assert [one.path for one in INDEX.search(prompt)][:1] == [first]
 
 
@@ -66,7 +66,7 @@ def test_a_line_has_path_symbols_and_users():
     assert worded(found) == "- `src/tax/table.py`: class `TaxTable` (line 1); used in `src/cart.py`"
 
 
-def test_the_symbol_that_was_named_comes_before_its_neighbours():
+def test_a_named_symbol_ranks_before_its_neighbours():
     assert INDEX.search("Cart.add_item")[0].symbols[0].name == "add_item"
 
 

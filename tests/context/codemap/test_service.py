@@ -29,7 +29,7 @@ def digests(*outlines):
     return {one.path: one.digest for one in outlines}
 
 
-async def test_only_what_has_changed_is_wanted_and_what_is_gone_is_removed(maps):
+async def test_only_changed_files_are_requested_and_deleted_ones_removed(maps):
     assert await maps.settle(ANN, "shop", digests(CART, TAX)) == ["src/cart.py", "src/tax.py"]
     await maps.put_files(ANN, "shop", [CART, TAX])
     assert await maps.settle(ANN, "shop", digests(CART, TAX)) == []
@@ -40,7 +40,7 @@ async def test_only_what_has_changed_is_wanted_and_what_is_gone_is_removed(maps)
     assert (found.project, found.files, found.symbols) == ("shop", 1, 0)
 
 
-async def test_nobody_sees_or_changes_another_one_s(maps, database):
+async def test_a_map_is_private_to_its_user(maps, database):
     await maps.put_files(ANN, "shop", [CART])
     assert await maps.list_maps(BOB) == []
     assert await CodeIndexes(database).get(BOB, "shop") is None
@@ -81,7 +81,7 @@ async def test_an_index_is_read_again_when_its_map_has_changed(maps, database):
         ({"mentions": ("a\u202eb",)}, "visible names"),
     ],
 )
-async def test_what_could_not_be_shown_is_refused(maps, changed, said):
+async def test_an_undisplayable_name_is_refused(maps, changed, said):
     with pytest.raises(Invalid, match=said):
         await maps.put_files(ANN, "shop", [Outline(**{"path": "a.py", "language": "python"} | changed)])
     assert await maps.list_maps(ANN) == []
@@ -105,12 +105,12 @@ async def test_a_map_has_its_limits(maps, monkeypatch):
         await maps.put_files(ANN, " ", [CART])
 
 
-async def test_a_role_without_code_has_none(maps):
+async def test_a_role_without_code_has_no_map(maps):
     with pytest.raises(Forbidden):
         await maps.put_files(Principal(role="auditor"), "shop", [CART])
 
 
-async def test_without_a_database_it_says_so(no_database):
+async def test_a_missing_database_is_reported(no_database):
     maps = CodeMaps(no_database)
     for call in (maps.put_files(ANN, "p", [CART]), maps.settle(ANN, "p", {}), maps.list_maps(ANN), maps.drop(ANN, "p")):
         with pytest.raises(StoreUnavailable):

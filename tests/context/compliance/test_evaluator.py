@@ -28,7 +28,7 @@ def indexed(*patterns):
         (PatternCheck(), "anything", True, None),
     ],
 )
-def test_what_violates_a_check(check, text, whole, violated):
+def test_violations_of_a_check(check, text, whole, violated):
     found = judge(indexed(pattern(check=check)), text, whole=whole)
     assert [one.violated for one in found] == ([] if violated is None else [violated])
 

@@ -49,7 +49,7 @@ async def emptied(redis):
             await asyncio.sleep(0.01)
 
 
-async def test_an_event_and_its_data_alone_become_advisories_once(server, redis, inboxes):
+async def test_events_and_bare_data_become_advisories_once(server, redis, inboxes):
     pattern = await server.store.add("Name things well")
     for session, wrapped in (("s1", True), ("s2", False)):
         content = result(await request(server, session), pattern)
@@ -77,7 +77,7 @@ async def test_an_event_and_its_data_alone_become_advisories_once(server, redis,
         {"correlation_id": "x", "violations": [], "more": "y" * (64 << 10)},
     ],
 )
-async def test_what_is_no_result_is_dropped_and_the_next_one_counts(server, redis, inboxes, content):
+async def test_an_invalid_result_is_dropped(server, redis, inboxes, content):
     pattern = await server.store.add("Name things well")
     await put(redis, content)
     await redis.call(b"XADD", INBOX, b"*", b"other", b"field")

@@ -68,7 +68,7 @@ async def advised(server, session):
     return found
 
 
-async def test_a_result_becomes_an_advisory_once_whatever_came_before_it(server, brokers):
+async def test_a_result_becomes_an_advisory_once(server, brokers):
     pattern = await server.store.add("Name things well")
     async with inbox(server, brokers):
         for session, wrapped in (("s1", True), ("s2", False)):
@@ -83,7 +83,7 @@ async def test_a_result_becomes_an_advisory_once_whatever_came_before_it(server,
 
 
 @pytest.mark.slow("each consumer waits three seconds for others of its group")
-async def test_a_server_goes_on_where_another_one_stopped(server, brokers, caplog, monkeypatch):
+async def test_a_server_continues_at_another_s_offset(server, brokers, caplog, monkeypatch):
     # The mock cluster takes no goodbye: it waits until the session of the first consumer is over.
     quick = client_settings(f"kafka://{brokers}") | {"session.timeout.ms": 3000, "heartbeat.interval.ms": 1000}
     monkeypatch.setattr(kafka_inbox, "client_settings", lambda url: quick)
@@ -98,7 +98,7 @@ async def test_a_server_goes_on_where_another_one_stopped(server, brokers, caplo
 
 
 @pytest.mark.slow("waits for what does not come")
-async def test_what_baton_itself_sent_there_does_not_answer_the_request(server, brokers):
+async def test_baton_s_own_messages_answer_no_request(server, brokers):
     pattern = await server.store.add("Name things well")
     asked = await request(server, "s")
     own = {"source": "/baton/default", "data": {"correlation_id": asked.correlation_id, "violations": []}}
@@ -107,7 +107,7 @@ async def test_what_baton_itself_sent_there_does_not_answer_the_request(server, 
         assert "say what it holds" in await advised(server, "s")
 
 
-async def test_results_wait_while_redis_is_away(server, monkeypatch):
+async def test_results_wait_while_redis_is_unavailable(server, monkeypatch):
     monkeypatch.setattr(kafka_inbox, "RETRY_S", 0.01)
     taken, away = [], [True, True, False]
 

@@ -72,7 +72,7 @@ def server(database, redis):
     return Server(database, redis)
 
 
-async def test_a_violation_is_said_at_the_next_prompt_once(server):
+async def test_a_violation_is_reported_once_with_the_next_prompt(server):
     made = await server.store.add("Never eval", check=NO_EVAL, language="python", confidence=0.9)
     await server.edit("x = eval(y)", path="/p/src/a.py")
     said = await server.advised()
@@ -108,7 +108,7 @@ async def test_the_cool_down_lasts_half_an_hour(server, redis):
     assert "Never eval" in await server.advised()
 
 
-async def test_the_pattern_s_text_is_said_where_its_check_has_no_message(server):
+async def test_without_a_check_s_message_the_pattern_s_text_is_used(server):
     await server.store.add("Never eval", text="It runs what users type.", check=PatternCheck(forbidden="eval"))
     await server.edit("eval(y)")
     assert (await server.advised()).endswith("`src/a.py`: It runs what users type.")
@@ -118,21 +118,21 @@ async def test_the_pattern_s_text_is_said_where_its_check_has_no_message(server)
     "fields",
     [{"language": "go"}, {"globs": ("tests/**",)}, {"project": "other"}, {"confidence": 0.69}, {"approve": False}],
 )
-async def test_patterns_that_do_not_concern_an_edit_say_nothing(server, fields):
+async def test_unrelated_patterns_are_not_reported(server, fields):
     await server.store.add("Never eval", check=NO_EVAL, **fields)
     await server.edit("eval(y)")
     assert await server.advised() == ""
     assert server.emitted == []
 
 
-async def test_another_team_s_patterns_say_nothing(server):
+async def test_another_team_s_patterns_are_not_reported(server):
     await server.store.add("Never eval", check=NO_EVAL)
     sam = Principal(team="data", user="sam")
     await server.edit("eval(y)", who=sam)
     assert await server.advised(who=sam) == ""
 
 
-async def test_a_retired_pattern_is_not_said_any_more(server):
+async def test_a_retired_pattern_is_no_longer_reported(server):
     made = await server.store.add("Never eval", check=NO_EVAL)
     await server.store.add("Never exec", check=PatternCheck(forbidden="exec"))
     await server.edit("eval(y); exec(z)")
@@ -162,7 +162,7 @@ async def test_switched_off_nothing_is_looked_at(database, redis):
     assert (await made.advised(), made.emitted) == ("", [])
 
 
-async def test_what_does_not_fit_the_queue_is_dropped_and_counted(server, monkeypatch):
+async def test_a_full_queue_drops_and_counts(server, monkeypatch):
     monkeypatch.setattr(service, "MOST_WAITING", 2)
     await server.store.add("Never eval", check=NO_EVAL)
     call = ToolCall(client="c", session_id="s", tool_name="Write", tool_input={"file_path": "a", "content": "eval("})
@@ -185,7 +185,7 @@ async def test_an_evaluation_that_hangs_ends_with_its_budget(server, monkeypatch
     assert server.counters.degraded["compliance"] == 1
 
 
-async def test_without_redis_it_is_counted_and_goes_on(database, redis):
+async def test_without_redis_a_loss_is_counted(database, redis):
     made = Server(database, redis)
     await made.store.add("Never eval", check=NO_EVAL)
     made.compliance._store = ComplianceStore(Redis("redis://127.0.0.1:9/0", timeout_s=0.1))
@@ -224,7 +224,7 @@ async def test_an_external_evaluator_s_result_becomes_an_advisory_once(external)
     assert [one.violated for one in external.emitted[-1].violations] == [True]
 
 
-async def test_of_two_servers_that_see_one_violation_one_says_it(server, database, redis):
+async def test_one_of_two_servers_reports_a_violation(server, database, redis):
     await server.store.add("Never eval", check=NO_EVAL)
     other = Server(database, redis)
     await other.store.in_force.load()

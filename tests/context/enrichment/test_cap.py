@@ -50,7 +50,7 @@ CASES = {
 
 
 @every("name", CASES)
-def test_which_texts_stay(name):
+def test_texts_kept_under_the_cap(name):
     given_, stay = CASES[name]
     assert [one.name for one in capped([text(*one) for one in given_])] == stay
 
@@ -69,7 +69,7 @@ NAMES = ["summarization", "code_analysis", "similarity", "mine", "yours"]
     st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 3_000)), unique_by=lambda one: one[0]),
     st.integers(1, 3_000),
 )
-def test_the_cap_holds_whatever_is_said(given_, cap):
+def test_the_cap_applies_to_any_text(given_, cap):
     candidates = [Handled(name, words(count), tokens_of(words(count))) for name, count in given_]
     kept = capped(candidates, cap)
     assert sum(one.tokens for one in kept) <= cap

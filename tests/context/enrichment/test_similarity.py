@@ -30,7 +30,7 @@ async def said(handler, session="s", principal=ANN):
     return await handler.enrich(EnrichmentPrompt(text="mend", principal=principal, project="shop", session_id=session))
 
 
-async def test_the_best_that_were_not_given_yet_are_told():
+async def test_the_best_new_matches_are_given():
     found = await said(
         handler(match("a", 0.9), match("b", 0.8), match("c", 0.5), match("d", 0.4), match("e", 0.1), given=("b",))
     )
@@ -44,7 +44,7 @@ async def test_a_prompt_that_is_given_patterns_by_itself_gets_them_once(session,
     assert bool(found.text) == told
 
 
-async def test_what_does_not_fit_is_not_told():
+async def test_a_match_beyond_the_limit_is_left_out():
     assert (await said(handler(match("a", 0.3)))).text == ""
     assert (await said(handler(match("a", 0.9)), principal=Principal(user="ann", team=""))).text == ""
 

@@ -44,7 +44,7 @@ async def stored(database):
     return database
 
 
-async def test_it_tells_what_was_edited_tested_and_refused(stored):
+async def test_the_summary_lists_edits_tests_and_refusals(stored):
     work = await read(stored, ANN, "shop", LONG_AGO)
     assert [(one.name, one.times) for one in work.edited] == [("src/cart.py", 2), ("src/tax.py", 1)]
     assert [(one.name, one.state) for one in work.tested] == [
@@ -67,12 +67,12 @@ async def test_work_of_long_ago_is_not_recent(stored):
     assert (await read(stored, ANN, "shop", datetime.now(UTC) + timedelta(hours=1))).facts == ()
 
 
-async def test_what_is_read_is_bounded(stored, monkeypatch):
+async def test_the_number_of_read_calls_is_limited(stored, monkeypatch):
     monkeypatch.setattr(recent_work, "NEWEST", 3)
     assert {one.name for one in (await read(stored, ANN, "shop", LONG_AGO)).tested} == {"pytest tests/cart -q"}
 
 
-def test_tests_are_told_from_other_commands():
+def test_test_commands_are_distinguished():
     runs = [
         "pytest", "FOO=1 .venv/bin/pytest -x", "python -m pytest tests", "npm run test:unit", "npm test", "go test ./...",
         "cargo test", "make check", "./gradlew test", "yarn -s test", "dotnet test", "bundle exec rspec",
@@ -94,7 +94,7 @@ def prompt(session="s", text="go on", **more):
     return EnrichmentPrompt(text=text, principal=ANN, project="shop", session_id=session, **more)
 
 
-async def test_a_session_is_told_only_what_is_new(stored, redis):
+async def test_a_session_gets_only_new_lines(stored, redis):
     handler = Summarization(stored, redis)
     first = await handler.enrich(prompt())
     assert "src/cart.py" in first.text
@@ -106,7 +106,7 @@ async def test_a_session_is_told_only_what_is_new(stored, redis):
     assert "src/new.py" in (await handler.enrich(prompt())).text
 
 
-async def test_a_model_may_put_it_shorter_and_the_lines_stand_where_it_does_not(stored, redis):
+async def test_a_model_may_shorten_the_summary_or_the_lines_stay(stored, redis):
     handler = Summarization(stored, redis)
     asked = []
 

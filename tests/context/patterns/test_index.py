@@ -48,7 +48,7 @@ def test_with_a_prompt_likeness_weighs_as_much_as_confidence():
 
 
 @given(st.lists(st.tuples(st.sampled_from("pd"), st.integers(0, 150), st.floats(0, 1)), max_size=400))
-def test_it_holds_what_a_dictionary_would(changes):
+def test_the_index_equals_a_dictionary(changes):
     held, expected = TeamIndex(), {}
     for action, number, confidence in changes:
         if action == "p":

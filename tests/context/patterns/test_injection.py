@@ -49,7 +49,7 @@ def shown(text):
     return [one.split("**")[1] for one in text.split("\n") if one.startswith("- **")]
 
 
-async def test_a_start_gives_ten_of_the_surest_and_the_prompts_then_none(server):
+async def test_a_start_gets_the_ten_surest_patterns_and_prompts_none(server):
     for number in range(12):
         await server.store.add(f"Rule {number:02}", confidence=0.7 + number / 100)
     text, missing = await server.start()
@@ -62,7 +62,7 @@ async def test_a_start_gives_ten_of_the_surest_and_the_prompts_then_none(server)
     assert len(await server.injection.given(ADA, "s")) == 10
 
 
-async def test_a_first_prompt_gives_five_where_the_start_gave_none(server):
+async def test_a_first_prompt_gets_five_patterns_if_the_start_had_none(server):
     assert await server.start() == ("", ())
     for number in range(7):
         await server.store.add(f"Rule {number}")
@@ -75,7 +75,7 @@ async def test_a_first_prompt_gives_five_where_the_start_gave_none(server):
     assert await server.prompt("another session", session="t") != ""
 
 
-async def test_only_what_is_in_force_of_the_own_team_and_project_is_given(server):
+async def test_only_active_patterns_of_the_team_and_project_are_given(server):
     await server.store.add("Ours")
     await server.store.add("Theirs", lead=STRANGER)
     await server.store.add("Of the shop", project="acme/shop")
@@ -89,7 +89,7 @@ async def test_only_what_is_in_force_of_the_own_team_and_project_is_given(server
     assert shown(await server.prompt("anything", session="t")) == ["Ours"]
 
 
-async def test_what_another_server_has_just_retired_is_not_given(server, database, redis):
+async def test_a_pattern_retired_on_another_server_is_not_given(server, database, redis):
     made = await server.store.add("Ours")
     await Server(database, redis).store.patterns.retire(LEAD, made.id, reason="", version="2")
     assert server.store.in_force.count("web") == 1
@@ -109,7 +109,7 @@ async def test_of_many_prompts_at_once_on_two_servers_one_gets_them(server, data
         assert len([one for one in given if one and one != ("", ())]) == 1
 
 
-async def test_without_redis_they_are_absent_and_it_is_said(database, redis):
+async def test_without_redis_patterns_are_absent_and_reported(database, redis):
     made = Server(database, redis)
     await made.store.add("Ours")
     made.injection._redis = Redis("redis://127.0.0.1:9/0", timeout_s=0.1)
@@ -130,13 +130,13 @@ async def test_a_start_that_hangs_gets_none_within_its_budget(server, monkeypatc
     assert await server.injection.given(ADA, "s") == {""}, "the prompt may still get them"
 
 
-async def test_a_session_without_an_id_gets_none(server):
+async def test_a_session_without_an_id_gets_no_patterns(server):
     await server.store.add("Ours")
     assert await server.start(session="") == ("", ())
     assert await server.prompt("hello", session="") == ""
 
 
-async def test_what_is_given_is_counted(server):
+async def test_given_patterns_are_counted(server):
     made = await server.store.add("Ours")
     await server.prompt("hello")
     await server.counts.flush()

@@ -61,11 +61,11 @@ def ran(command, sessions, *, team="web", project="shop", at=NOW, outcome="ran")
     ("stated", "followed", "violated", "learned"),
     [(0.8, 0, 0, 0.8), (0.8, 20, 0, 0.9), (0.8, 0, 20, 0.4), (0.9, 10, 10, 0.7), (1.0, 0, 8, 0.7143), (0.7, 1000, 0, 0.9941)],
 )  # fmt: skip
-def test_edits_move_a_person_s_word(stated, followed, violated, learned):
+def test_edits_change_a_person_s_verdict(stated, followed, violated, learned):
     assert learned_confidence(stated, followed, violated) == learned
 
 
-async def test_a_pattern_that_edits_violate_goes_out_of_force_and_a_person_brings_it_back(store, learning, database):
+async def test_a_violated_pattern_is_retired_and_a_person_restores_it(store, learning, database):
     made = await store.add("Use pathlib", confidence=0.8)
     kept = await store.add("Write tests", confidence=0.8)
     await table.count(
@@ -124,7 +124,7 @@ async def test_who_may_not_approve_has_nothing_proposed(learning):
         await learning.propose(DEVELOPER)
 
 
-async def test_without_the_database_it_is_said(no_database, redis, shipped):
+async def test_a_missing_database_is_reported(no_database, redis, shipped):
     changes = Changes(redis, no_database, "default")
     learning = PatternLearning(no_database, changes, None, InForce(shipped), "default")
     with pytest.raises(StoreUnavailable):

@@ -17,7 +17,7 @@ def measured():
     return measure()
 
 
-def test_the_set_is_large_enough_to_say_something():
+def test_the_set_is_large_enough():
     assert len(labelled()) >= 150
     assert len(negatives()) >= 60
     known = {name: {agent.name for agent in agents} for name, agents in rosters().items()}

@@ -38,7 +38,7 @@ def test_words_that_the_masked_line_no_longer_holds_are_not_shown(line):
     assert found.programs
 
 
-def test_what_a_person_should_look_at_is_marked_where_it_stands():
+def test_risky_parts_are_marked_in_place():
     wrong = {}
     for command, marked in MARKED.items():
         found = bash(command)
@@ -59,11 +59,11 @@ def test_programs_are_shown_as_they_were_read():
 @every(
     ("effect", "why"), [("abstain", "No rule has an opinion"), ("allow", "The rules allow it"), ("rewrite", "No rule")]
 )
-def test_a_question_without_a_rule_s_reason_says_why_a_person_is_asked(effect, why):
+def test_a_question_without_a_rule_s_reason_has_a_default_one(effect, why):
     assert reading_of(Verdict(effect=effect), {"tool_name": "Read", "tool_input": {}}).why.startswith(why)
 
 
-def test_a_line_that_could_not_be_read_says_so():
+def test_an_unreadable_line_is_marked():
     assert bash("if then; (").unparsed
 
 
@@ -81,7 +81,7 @@ def test_an_edit_is_shown_as_a_diff():
 
 
 @every("given", [{}, {"command": ["a", "b"]}, {"edits": "none"}, {"edits": [1]}, {"file_path": 3}])
-def test_what_an_agent_sends_may_be_anything(given):
+def test_any_input_of_an_agent_is_read(given):
     assert reading_of(Verdict(), {"tool_name": "Odd", "tool_input": given}).tool in {"Odd", "Bash"}
 
 
@@ -109,7 +109,7 @@ def test_marking_a_long_line_stays_within_its_length():
         ("Edit", {"file_path": "a", "edits": [{"old_string": "b"}] * 60}, "edits", "… "),
     ],
 )
-def test_nothing_of_a_call_is_hidden_from_whoever_answers(tool, given, part, text):
+def test_the_answering_person_sees_the_whole_call(tool, given, part, text):
     shell = read(shipped().tables, given["command"]) if tool == "Bash" else None
     found = reading_of(Verdict(shell=shell), {"tool_name": tool, "tool_input": given}, "/srv")
     shown = getattr(found, part)

@@ -22,11 +22,11 @@ AFTER = [
 
 
 @every(("depends_on", "states", "expected"), [row[1:] for row in AFTER], ids=[row[0] for row in AFTER])
-def test_a_job_is_queued_blocked_or_skipped_by_what_it_depends_on(depends_on, states, expected):
+def test_a_job_is_queued_blocked_or_skipped_by_its_dependencies(depends_on, states, expected):
     assert state_after(depends_on, states) == expected
 
 
-async def test_what_hears_of_an_end_reads_the_job_as_ended(world):
+async def test_listeners_of_an_end_read_an_ended_job(world):
     read, runner = [], Runner(world)
 
     async def hook(connection, job):
@@ -38,7 +38,7 @@ async def test_what_hears_of_an_end_reads_the_job_as_ended(world):
     assert read == ["completed"]
 
 
-async def test_a_session_has_the_mode_of_what_began_last_whatever_its_id(world):
+async def test_a_session_has_the_mode_of_its_newest_job(world):
     waiting = [await world.delegate(provider=provider) for provider in ("gemini", "claude_code", "opencode")]
     runner = Runner(world, providers=("gemini", "claude_code", "opencode"))
     leases = {}
@@ -56,7 +56,7 @@ async def test_a_session_has_the_mode_of_what_began_last_whatever_its_id(world):
     assert await world.mode() == last
 
 
-async def test_each_delegation_says_its_mode_and_an_end_only_where_it_changes(world):
+async def test_each_delegation_announces_its_mode_and_an_end_its_change(world):
     async def modes():
         shown = [event.body["update"] for event in await world.session_events() if event.type == "session.update"]
         return [one["currentModeId"] for one in shown if one["sessionUpdate"] == "current_mode_update"]
@@ -90,7 +90,7 @@ async def test_a_job_s_state_names_its_runner_only_while_that_has_it(world):
 
 
 @pytest.mark.parametrize("changed", [False, True])
-async def test_a_change_of_agents_tokens_alone_is_told(world, changed):
+async def test_a_change_of_agent_tokens_is_announced(world, changed):
     told = []
 
     async def hear(connection):

@@ -57,7 +57,7 @@ def runner(**more):
         (job(isolation="worktree"), [RUNNER], [USE], None, ""),
     ],
 )  # fmt: skip
-def test_the_reason_for_which_a_job_waits(task, runners, busy, reason, words):
+def test_the_reason_of_a_waiting_job(task, runners, busy, reason, words):
     found = waiting_of(task, runners, busy, NOW)
     assert (found and found.reason) == reason
     assert found is None or words in found.detail

@@ -91,7 +91,7 @@ def test_an_idempotency_key_makes_one_job(http, session):
     assert delegate(http, session, key=key, provider="gemini").status_code == 409
 
 
-def test_a_stream_goes_on_after_any_event_and_ends_with_the_job(http, session):
+def test_a_stream_resumes_after_any_event_and_ends_with_the_job(http, session):
     job, lease = leased(http, session)
     assert tell(http, job, lease, "a", "b").json() == {"accepted": 2, "cancel": False}
     tell(http, job, lease, "c", first=3, state="completed", usage={"input_tokens": 5, "output_tokens": 6})
@@ -118,7 +118,7 @@ def test_an_unknown_job_or_session_is_404(http, path):
     assert http.get(path).status_code == 404
 
 
-def test_a_permission_goes_to_the_rules_and_then_to_a_person(http, session):
+def test_a_permission_is_judged_by_rules_then_a_person(http, session):
     job, lease = leased(http, session)
 
     def ask(**tool_input):

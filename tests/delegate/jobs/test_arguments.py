@@ -43,14 +43,14 @@ async def test_times_that_are_not_given_are_the_server_s(database, redis):
         ({"thread": "job_0"}, "thread", "`job_0`, not one of your jobs"),
     ],
 )
-async def test_what_is_wrong_with_an_argument_is_named(world, fields, field, words):
+async def test_an_invalid_argument_is_named(world, fields, field, words):
     with pytest.raises(Invalid) as refused:
         await world.delegate(**fields)
     assert (refused.value.errors[0].field, words in refused.value.detail) == (field, True)
     assert await world.found() == []
 
 
-async def test_a_thread_goes_on_unless_a_fresh_one_is_asked_for(world):
+async def test_a_thread_continues_unless_a_fresh_one_is_requested(world):
     runner = Runner(world)
     await ended(world, runner)
     for thread, agent in (("continue", "agent-1"), ("fresh", "")):
@@ -60,7 +60,7 @@ async def test_a_thread_goes_on_unless_a_fresh_one_is_asked_for(world):
         await runner.tell(lease, finish="completed")
 
 
-async def test_the_thread_of_a_job_goes_on_where_its_agent_is(world):
+async def test_a_job_s_thread_continues_on_its_runner(world):
     laptop, desk = Runner(world), Runner(world, name="desk", boot="b2")
     await desk.poll()
     first = await ended(world, laptop, provider="claude_code", workspace="shop", isolation="worktree", session_id="c9")
@@ -99,7 +99,7 @@ async def test_a_thread_that_still_runs_or_never_began_is_refused(world):
             await world.delegate(thread=queued.id)
 
 
-async def test_a_thread_whose_runner_no_longer_serves_it_is_refused(world):
+async def test_a_thread_without_its_runner_is_refused(world):
     runner = Runner(world)
     first = await ended(world, runner)
     await runner.poll(providers=("gemini",))

@@ -12,7 +12,7 @@ PAST = datetime(2020, 1, 1, tzinfo=UTC)
 ACK = "✓ Delegated to codex. Task: list files"
 
 
-async def test_a_chain_waits_and_goes_on(world):
+async def test_a_chain_waits_and_continues(world):
     runner = Runner(world)
     first = await world.delegate(prompt="one")
     second = await world.delegate(prompt="two", depends_on=(first.id,))
@@ -26,7 +26,7 @@ async def test_a_chain_waits_and_goes_on(world):
 
 
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
-async def test_what_depends_on_a_failure_is_skipped_to_the_last(world, end):
+async def test_all_dependents_of_a_failed_job_are_skipped(world, end):
     runner = Runner(world)
     first = await world.delegate()
     second = await world.delegate(depends_on=(first.id,))
@@ -39,7 +39,7 @@ async def test_what_depends_on_a_failure_is_skipped_to_the_last(world, end):
 
 
 @pytest.mark.parametrize("end", ["completed", "failed"])
-async def test_what_was_skipped_waits_again_when_the_failed_job_is_retried(world, end):
+async def test_a_retry_unskips_the_dependents(world, end):
     runner = Runner(world)
     first = await world.delegate(prompt="one")
     second = await world.delegate(prompt="two", depends_on=(first.id,))
@@ -62,7 +62,7 @@ async def test_what_was_skipped_waits_again_when_the_failed_job_is_retried(world
         assert (await runner.lease()).job.id == third.id
 
 
-async def test_the_sweeper_lets_a_blocked_job_go_on_that_was_forgotten(world):
+async def test_the_sweeper_unblocks_a_forgotten_job(world):
     first = await world.delegate()
     second = await world.delegate(depends_on=(first.id,))
     await world.change(first, state="completed")
@@ -94,7 +94,7 @@ async def test_a_hook_makes_jobs_in_the_transaction_that_ends_one(world):
     assert (await world.state(made[1]), await world.mode()) == ("completed", "default_mode")
 
 
-async def test_a_job_made_in_somebody_s_transaction_is_gone_with_it(world, database):
+async def test_a_job_is_rolled_back_with_its_transaction(world, database):
     async with database.transaction() as connection:
         await world.jobs.submit(ADA, JobSpec(prompt="x"), connection=connection)
         await connection.rollback()

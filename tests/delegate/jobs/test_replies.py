@@ -46,7 +46,7 @@ async def reply(world, job, message="go on", comments=(), who=ADA, **arguments):
     return await world.replies.submit(who, job.id, message, tuple(comments), JobArguments(**arguments))
 
 
-async def test_a_reply_goes_on_with_the_thread_where_it_was(world):
+async def test_a_reply_continues_the_thread_on_its_runner(world):
     runner = Runner(world)
     fields = {"provider": "claude_code", "workspace": "shop", "isolation": "worktree", "model": "haiku"}
     job = await world.delegate(**fields, agent_type="explore", system_prompt="be brief", thinking_budget=7)
@@ -69,7 +69,7 @@ async def done(runner, lease):
     return lease.job
 
 
-async def test_a_reply_to_an_earlier_job_goes_to_the_newest_of_its_thread(world):
+async def test_a_reply_to_an_earlier_job_continues_the_newest(world):
     runner, job = Runner(world), await world.delegate()
     await worked(runner, await runner.lease())
     second = await reply(world, job)
@@ -115,7 +115,7 @@ async def test_who_may_reply_and_to_what(world):
         await reply(world, never)
 
 
-async def test_comments_reach_the_agent_with_file_line_and_what_stands_there(world):
+async def test_comments_reach_the_agent_with_file_line_and_text(world):
     runner, job = Runner(world), await world.delegate(isolation="worktree")
     await worked(runner, await runner.lease())
     comments = [DiffComment(file="cart.py", line=2, text="why two?"), DiffComment(file="other.py", line=9, text="here")]
@@ -146,7 +146,7 @@ def test_a_line_is_found_as_the_job_left_it(file, line, text):
     assert said == f"look\n\nComments on your changes:\n- {file}:{line}: t{quote}"
 
 
-async def test_a_long_thread_is_summed_up_by_its_beginning_and_its_end(world):
+async def test_a_long_thread_s_summary_has_its_start_and_end(world):
     runner, job = Runner(world), await world.delegate(prompt="the first")
     await worked(runner, await runner.lease(), session="t")
     for number in range(8):

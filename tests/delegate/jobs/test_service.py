@@ -15,7 +15,7 @@ PAST = datetime(2020, 1, 1, tzinfo=UTC)
 ACK = "✓ Delegated to codex. Task: list files"
 
 
-async def test_a_delegation_is_told_in_the_order_of_the_seed(world):
+async def test_a_delegation_s_events_have_the_documented_order(world):
     runner, job = Runner(world), await world.delegate(description="look")
     assert (job.state, await world.mode()) == ("queued", "default_mode")
     lease = await runner.lease()
@@ -54,7 +54,7 @@ async def test_a_session_is_in_no_agent_s_mode_while_its_job_waits_for_a_runner(
     assert await world.mode() == "default_mode"
 
 
-async def test_a_lease_whose_answer_was_lost_is_acknowledged_once(world):
+async def test_a_lease_with_a_lost_answer_is_acknowledged_once(world):
     job = await world.delegate()
     await Runner(world).poll()
     assert (await Runner(world).lease()).job.attempt == 1
@@ -111,7 +111,7 @@ async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
         ({"workspace": "shp"}, "workspace", "allowed: `shop`"),
     ],
 )
-async def test_what_is_wrong_is_named_and_nothing_is_made(world, fields, field, words):
+async def test_an_invalid_job_is_named_and_not_created(world, fields, field, words):
     await Runner(world).poll()
     with pytest.raises(Invalid, match=words) as refused:
         await world.delegate(**fields)
@@ -120,7 +120,7 @@ async def test_what_is_wrong_is_named_and_nothing_is_made(world, fields, field, 
     assert await world.session_events() == []
 
 
-async def test_a_workspace_that_nobody_can_judge_is_taken_as_it_is(world):
+async def test_an_unknown_workspace_is_accepted_unchanged(world):
     assert (await world.delegate(workspace="shop")).state == "queued"
 
 
@@ -147,7 +147,7 @@ async def test_a_job_that_asks_waits_for_approval(world):
     assert (await runner.lease()).job.id == job.id
 
 
-async def test_who_did_what_to_a_job_is_in_the_audit_log(world):
+async def test_the_audit_log_has_each_action_on_a_job(world):
     job = await world.delegate(approval="ask")
     await world.control.approve(LEAD, job.id)
     await world.control.cancel(ADA, job.id)
@@ -173,7 +173,7 @@ async def test_a_runner_s_token_does_not_approve(world):
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize("approval", ["none", "ask"])
-async def test_what_no_runner_has_is_cancelled_at_once(world, approval):
+async def test_a_job_without_a_runner_is_cancelled_at_once(world, approval):
     job = await world.delegate(approval=approval)
     assert (await world.control.cancel(ADA, job.id)).state == "cancelled"
     assert (await world.control.cancel(ADA, job.id)).state == "cancelled"
@@ -217,7 +217,7 @@ async def test_a_cancel_that_the_runner_ignores_ends_by_itself(world):
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
-async def test_what_has_ended_is_not_cancelled_and_only_retried_if_it_did_not_complete(world, end):
+async def test_an_ended_job_is_not_cancelled_and_retried_only_if_failed(world, end):
     runner, job = Runner(world), await world.delegate()
     await runner.tell(await runner.lease(), "x", finish=end, error_code="e" if end == "failed" else "")
     if end != "cancelled":
@@ -263,7 +263,7 @@ async def test_the_mode_returns_when_the_last_of_parallel_delegations_ends(world
     (ADA, {"workspaces": ("else",)}, False),
     (ADA, {"slots": 0}, False),
 ])  # fmt: skip
-async def test_a_job_goes_to_its_owner_s_runner_or_to_a_shared_one_of_the_team(world, who, poll, gets):
+async def test_a_job_is_leased_to_the_owner_s_runner_or_a_shared_one(world, who, poll, gets):
     job = await world.delegate(workspace="shop")
     assert [lease.job.id for lease in (await Runner(world, who, **poll).poll()).jobs] == ([job.id] if gets else [])
 
@@ -287,7 +287,7 @@ async def test_the_next_delegation_resumes_the_agent_s_session(world):
         await runner.tell(lease, finish="completed")
 
 
-async def test_others_see_what_their_role_reaches(world):
+async def test_others_see_jobs_within_their_role(world):
     job = await world.delegate()
     assert (await world.get(job, LEAD)).id == (await world.get(job, ADMIN)).id == job.id
     for who in (BOB, BEA):

@@ -38,7 +38,7 @@ async def test_a_job_s_stream_ends_after_its_last_event(world, after):
 
 
 @pytest.mark.parametrize("redis_away", [False, True])
-async def test_readers_that_leave_and_come_back_miss_nothing_and_see_nothing_twice(world, database, redis, redis_away):
+async def test_reconnecting_readers_see_each_event_once(world, database, redis, redis_away):
     stop = asyncio.Event()
     reading = World(database, Away() if redis_away else redis)
     listening = asyncio.create_task(reading.notifier.run(stop)) if not redis_away else None
@@ -82,7 +82,7 @@ async def test_a_session_s_stream_has_all_its_jobs_in_one_order(world):
         assert numbers == sorted(numbers)
 
 
-async def test_a_stream_that_nobody_wants_ends(world):
+async def test_a_stream_without_readers_ends(world):
     job, wanted = await world.delegate(), [True]
     reading = asyncio.create_task(read(world.streams.of_job(job, 0, lambda: wanted[0])))
     while not world.notifier._waiting:  # noqa: ASYNC110 - it tells nobody that it waits

@@ -22,7 +22,7 @@ async def asked(world, runner, job, who=ADA, path="", offset=0):
 
 
 @pytest.mark.parametrize("who", [ADA, LEAD])
-async def test_a_page_comes_from_the_runner_and_is_masked(world, who):
+async def test_a_diff_page_is_fetched_from_the_runner_and_masked(world, who):
     runner, job = await ended(world)
     reading, command = await asked(world, runner, job, who, "src/a.py", 96)
     assert (command.kind, command.body) == (
@@ -40,7 +40,7 @@ async def test_a_page_comes_from_the_runner_and_is_masked(world, who):
         await world.diff_pages.record(ADA, "laptop", job.id, command.id, page)
 
 
-async def test_nobody_but_the_runner_that_was_asked_may_answer(world):
+async def test_only_the_requested_runner_may_answer(world):
     runner, job = await ended(world)
     reading, command = await asked(world, runner, job)
     for who, name, of in ((BEA, "laptop", job.id), (ADA, "other", job.id), (ADA, "laptop", "job_0")):
@@ -51,7 +51,7 @@ async def test_nobody_but_the_runner_that_was_asked_may_answer(world):
         await reading
 
 
-async def test_what_cannot_be_read_is_said(world, monkeypatch):
+async def test_an_unreadable_diff_is_reported(world, monkeypatch):
     monkeypatch.setattr(diff_pages, "WAIT_S", 0.1)
     _, job = await ended(world)
     with pytest.raises(NotFound):

@@ -34,7 +34,7 @@ async def age(world, ago):
 
 
 @pytest.mark.parametrize("outcome", [DONE, REFUSED], ids=["done", "refused"])
-async def test_the_runner_is_told_what_to_do_and_the_caller_what_became_of_it(world, outcome):
+async def test_an_action_reaches_the_runner_and_its_outcome_the_caller(world, outcome):
     runner, job = await ended(world)
     asking = asyncio.create_task(world.results.ask(ADA, job.id, "branch", {"branch": "cart"}, 60))
     (command,) = (await runner.poll(wait_s=20)).commands
@@ -61,7 +61,7 @@ async def test_who_asks_as_an_agent_is_known_to_the_runner(world):
     assert command.body == {"verb": "apply", "by_agent": True}
 
 
-async def test_a_result_is_its_machines_persons_alone(world):
+async def test_a_result_belongs_to_its_machine_s_owner(world):
     runner, job = await ended(world, who=BEA)
     assert (await world.get(job)).runner_user == "bea"
     for who in (ADA, LEAD, ADMIN):
@@ -86,7 +86,7 @@ async def test_a_result_is_its_machines_persons_alone(world):
         await world.results.list_actions(BOB, job.id)
 
 
-async def test_a_job_without_a_result_says_why(world):
+async def test_a_job_without_a_result_names_the_reason(world):
     with pytest.raises(Conflict, match="in place"):
         await world.results.ask(ADA, (await world.delegate()).id, "apply", {}, 0)
     _, _, busy = await running(world, isolation="worktree", provider="claude_code")
@@ -99,7 +99,7 @@ async def test_a_job_without_a_result_says_why(world):
 
 
 @pytest.mark.parametrize("known", [True, False])
-async def test_a_runner_that_is_away_is_asked_nothing(world, known):
+async def test_an_absent_runner_gets_no_request(world, known):
     _, job = await ended(world)
     async with world.database.transaction() as connection:
         seen = datetime.now(UTC) - timedelta(seconds=75)
@@ -110,7 +110,7 @@ async def test_a_runner_that_is_away_is_asked_nothing(world, known):
     assert await world.results.list_actions(ADA, job.id) == []
 
 
-async def test_what_a_runner_does_not_take_in_time_is_never_done(world):
+async def test_an_action_not_taken_in_time_is_dropped(world):
     runner, job = await ended(world)
     asked = await world.results.ask(ADA, job.id, "apply", {}, 0)
     assert asked.state == "asked"

@@ -27,7 +27,7 @@ async def leased(world, who=ADA, **fields):
     return job, lease
 
 
-async def test_a_lease_brings_a_token_for_its_agent_of_which_only_a_digest_is_kept(asking):
+async def test_a_lease_has_an_agent_token_stored_as_a_digest(asking):
     job, lease = await leased(asking)
     assert asking.agent_tokens.check(lease.agent_token) == Principal(user="ada", team="red", role="agent", job=job.id)
     stored = await asking.get(job)
@@ -35,7 +35,7 @@ async def test_a_lease_brings_a_token_for_its_agent_of_which_only_a_digest_is_ke
     assert stored.agent_digest not in {stored.digest, ""}
 
 
-async def test_a_server_that_asks_nobody_for_tokens_makes_them_too(database, redis):
+async def test_a_server_without_authentication_issues_agent_tokens(database, redis):
     world = World(database, redis, auth="off")
     job, lease = await leased(world)
     assert world.agent_tokens.check(lease.agent_token).job == job.id
@@ -87,7 +87,7 @@ async def test_an_attempt_has_a_token_of_its_own(asking):
 
 
 @pytest.mark.parametrize("text", ["baton_job_", "baton_job_" + "0" * 64])
-async def test_what_was_never_made_is_no_token(asking, text):
+async def test_an_unknown_token_is_refused(asking, text):
     await leased(asking)
     with pytest.raises(Unauthenticated):
         asking.agent_tokens.check(text)
@@ -110,7 +110,7 @@ async def test_an_agent_reads_its_own_job_and_no_other(asking):
         await asking.jobs.submit(agent, JobSpec(prompt="x", session_id="s"))
 
 
-async def test_an_agent_of_a_roster_delegates_in_its_session_alone(asking):
+async def test_a_roster_agent_delegates_in_its_own_session_only(asking):
     other = await asking.delegate(session_id="elsewhere")
     await Runner(asking, name="elsewhere").lease()
     job, lease = await leased(asking, agent_type="explore")
@@ -132,7 +132,7 @@ AGENT = Principal(user="ada", role="agent", job="job_1")
 
 
 @every("action", sorted(TABLE))
-def test_an_agent_may_do_what_is_named_and_nothing_else(action):
+def test_an_agent_token_has_the_listed_permissions_only(action):
     assert {"agent", "delegating-agent"}.isdisjoint(ROLES)
     if action in {"calls.make", "jobs.read"}:
         assert require(AGENT, action) == "job"

@@ -21,7 +21,7 @@ def accounts(job):
     return [(one["attempt"], one["runner"], one["state"], one["error_code"], one["cost_usd"]) for one in job.attempts]
 
 
-async def test_what_an_attempt_used_counts_though_its_runner_was_killed(world):
+async def test_the_usage_of_a_killed_runner_s_attempt_counts(world):
     runner, lease, job = await running(world, isolation="worktree", max_attempts=2)
     await use(world, lease, 1, 0.25, input_tokens=100, cached_tokens=60, output_tokens=5)
     await use(world, lease, 2, 0.5)
@@ -38,7 +38,7 @@ async def test_what_an_attempt_used_counts_though_its_runner_was_killed(world):
     assert all(one["began_at"] and one["ended_at"] for one in done.attempts)
 
 
-async def test_what_a_late_result_used_counts_once(world):
+async def test_the_usage_of_a_late_result_counts_once(world):
     _, first, job = await running(world, isolation="worktree", max_attempts=2)
     await use(world, first, 1, 0.25)
     await silence(world, job)
@@ -61,7 +61,7 @@ async def test_a_lease_that_never_arrived_is_no_attempt(world):
     assert [one["attempt"] for one in (await world.get(job)).attempts] == [lease.job.attempt] == [1]
 
 
-async def test_a_retry_adds_to_what_the_attempts_before_used(world):
+async def test_a_retry_adds_to_the_usage_of_earlier_attempts(world):
     runner, lease, job = await running(world)
     await runner.tell(lease, finish="failed", usage=JobUsage(cost_usd=0.3))
     await world.control.retry(ADA, job.id)
@@ -97,14 +97,14 @@ async def test_a_job_shows_that_it_waits_for_the_disk_and_no_time_runs_meanwhile
     assert [what for at, what in enumerate(said) if at and what != said[at - 1]] == ["disk", ""] * 3
 
 
-async def test_a_job_that_waits_for_the_disk_from_the_start_has_not_begun(world):
+async def test_a_job_waiting_for_the_disk_has_not_started(world):
     _, lease, job = await running(world)
     await world.progress.record(ADA, "laptop", claim(lease), [], None, "disk")
     waits = await world.get(job)
     assert (waits.state, waits.deadline, waits.waiting_for) == ("leased", None, "disk")
 
 
-async def test_a_cancel_that_comes_too_late_is_told_so(world):
+async def test_a_late_cancel_is_reported(world):
     runner, lease, job = await running(world)
     await world.control.cancel(ADA, job.id)
     await runner.tell(lease, finish="completed")

@@ -38,7 +38,7 @@ async def test_a_silent_runner_keeps_its_job_and_the_job_shows_since_when(world)
     assert ["disconnected_since" in body for body in states].count(True) == 1
 
 
-async def test_what_was_finished_out_of_touch_completes_the_job_without_a_poll(world):
+async def test_a_result_of_a_disconnected_runner_completes_the_job(world):
     _, lease, job = await running(world)
     await report(world, lease, [1])
     await silence(world, job)
@@ -67,7 +67,7 @@ async def test_time_out_of_touch_counts_against_no_deadline(world):
     assert (await world.get(job)).error_code == "timeout"
 
 
-async def test_the_time_of_a_job_stands_still_while_no_server_is_up(world):
+async def test_a_job_s_timeout_pauses_while_no_server_runs(world):
     _, lease, job = await running(world, timeout_s=30)
     await report(world, lease, [1])
     now = datetime.now(UTC)
@@ -79,7 +79,7 @@ async def test_the_time_of_a_job_stands_still_while_no_server_is_up(world):
     assert await world.state(job) == "completed"
 
 
-async def test_a_job_with_attempts_left_is_taken_back_while_nobody_else_has_it(world):
+async def test_a_job_with_attempts_left_is_resumed_by_its_runner(world):
     runner, lease, job = await running(world, isolation="worktree", max_attempts=2)
     await report(world, lease, [1])
     await silence(world, job)
@@ -147,7 +147,7 @@ async def test_a_runner_that_no_longer_runs_a_job_is_not_waited_for(world):
     )
 
 
-async def test_a_runner_that_stays_away_is_given_up_in_the_end(world):
+async def test_an_absent_runner_is_finally_lost(world):
     _, lease, job = await running(world)
     await report(world, lease, [1])
     heard = await silence(world, job, timedelta(days=1, minutes=1))

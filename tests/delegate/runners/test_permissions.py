@@ -133,7 +133,7 @@ async def test_on_a_shared_runner_its_owner_answers_and_not_who_gave_the_task(wo
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(("confirm", "answer"), [("by-rules", "allow"), ("always", "pending")])
 @pytest.mark.parametrize(("tool", "agent_type"), [("Bash", ""), ("mcp__baton__invoke_gemini", "explore")])
-async def test_a_rule_allows_only_where_the_runner_s_owner_lets_rules_allow(world, confirm, answer, tool, agent_type):
+async def test_a_rule_allows_only_if_the_runner_s_owner_permits_it(world, confirm, answer, tool, agent_type):
     runner, _ = Runner(world), await world.delegate(agent_type=agent_type)
     lease = await runner.lease()
     world.rules.effect = "abstain" if agent_type else "allow"
@@ -146,7 +146,7 @@ REQUESTS = attacks("colleagues", "request")
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize("one", REQUESTS, ids=[one["name"] for one in REQUESTS])
-async def test_a_call_is_judged_by_what_it_does(world, one):
+async def test_a_request_is_judged_by_its_effect(world, one):
     runner, _ = Runner(world), await world.delegate(agent_type="explore")
     lease = await runner.lease()
     request = {"tool_name": "other", "tool_input": {}} | one["request"]
@@ -156,7 +156,7 @@ async def test_a_call_is_judged_by_what_it_does(world, one):
     assert (answered.answer == "allow") == call.tool_name.startswith("mcp__baton__")
 
 
-async def test_nobody_s_answer_is_a_denial(world):
+async def test_an_unanswered_request_is_denied(world):
     runner, lease, job, pending = await asked(world)
     second = await runner.ask(lease, command="ls")
     await world.sweeper.sweep()
@@ -185,7 +185,7 @@ async def test_an_agent_waits_until_all_that_it_asked_is_answered(world):
     assert await world.state(job) == "running"
 
 
-async def test_what_is_pending_when_an_attempt_ends_is_denied(world):
+async def test_pending_requests_of_an_ended_attempt_are_denied(world):
     runner, lease, job, pending = await asked(world)
     await runner.tell(lease, first=2, finish="failed", error_code="e")
     (kept,) = await world.approvals.list_requests(ADA, job.id)
@@ -194,7 +194,7 @@ async def test_what_is_pending_when_an_attempt_ends_is_denied(world):
         await runner.ask(lease, command="ls")
 
 
-async def test_a_runner_that_is_not_heard_of_waits_for_no_permission(world):
+async def test_an_absent_runner_waits_for_no_permission(world):
     _, _, job, pending = await asked(world)
     await world.change(job, lease_until=PAST)
     await world.sweeper.sweep()
@@ -210,7 +210,7 @@ def questions(world):
 
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
-async def test_what_becomes_of_a_question_is_emitted_without_what_was_asked(world):
+async def test_events_of_a_question_have_no_content(world):
     runner, lease, job, first = await asked(world)
     await answer_of(world, ADA, first, approve=True)
     await runner.ask(lease, command="secret words")
@@ -233,12 +233,12 @@ async def test_what_becomes_of_a_question_is_emitted_without_what_was_asked(worl
 
 @pytest.mark.parametrize("effect", ["allow", "deny"])
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
-async def test_what_the_rules_answer_is_no_question(world, effect):
+async def test_requests_answered_by_rules_are_no_questions(world, effect):
     await asked(world, effect)
     assert (questions(world), await world.approvals.list_requests(ADA)) == ([], [])
 
 
-async def test_what_waits_is_listed_across_jobs_for_those_who_may_see_it_and_the_machine_s_owner(world):
+async def test_pending_requests_are_listed_for_readers_and_the_machine_s_owner(world):
     _, _, _, first = await asked(world, description="Tidy up", workspace="shop")
     hosted = Runner(world, who=BEA, name="hers", shared=True)
     other = await world.delegate(prompt="List all files\nand more")

@@ -29,7 +29,7 @@ async def test_an_end_counts_only_with_all_that_came_before_it(world):
 
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
-async def test_secrets_that_an_agent_says_are_stored_nowhere(world):
+async def test_secrets_in_an_agent_s_output_are_not_stored(world):
     secret = "ghp_" + "a1B2" * 9
     _, lease, job = await running(world)
     tool = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "env", "rawOutput": {"lines": [f"T={secret}"]}}
@@ -96,7 +96,7 @@ async def test_an_unknown_type_of_event_is_refused_whole(world):
     assert await chunks(world, job) == []
 
 
-async def test_an_agent_s_own_session_is_let_work_under_its_runner_s_login_and_the_delegating_one_is_not(world):
+async def test_a_delegated_agent_s_session_is_exempt_but_not_the_delegating_one(world):
     _, lease, job = await running(world)
     events = [RunnerEvent(seq=n, type="agent.session", body={"id": name}) for n, name in enumerate(("theirs", "s"), 1)]
     await world.progress.record(ADA, "laptop", claim(lease), events)

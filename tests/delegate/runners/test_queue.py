@@ -42,7 +42,7 @@ async def away(world, runner, **ago):
         ),
     ],
 )
-async def test_what_no_runner_of_the_user_serves_is_refused_with_what_is_served(world, fields, field, words):
+async def test_an_unserved_provider_is_refused_with_the_served_ones(world, fields, field, words):
     laptop = Runner(world)
     await laptop.poll(name="laptop")
     if fields.get("provider") == "opencode":
@@ -71,7 +71,7 @@ FREEZES = [
 
 
 @pytest.mark.parametrize(("freeze", "stops"), FREEZES, ids=[" ".join(map(str, one.values())) for one, _ in FREEZES])
-async def test_no_job_of_a_frozen_scope_starts_and_it_says_why(world, freeze, stops):
+async def test_a_job_of_a_frozen_scope_waits_with_the_reason(world, freeze, stops):
     desk = Runner(world, who=BEA, shared=True)  # a machine of bea, for jobs of the team
     await desk.poll()
     job = await world.delegate(project="till")
@@ -205,7 +205,7 @@ async def test_tasks_of_one_graph_run_in_one_folder_at_once_and_others_wait_for_
     assert [one.job.id for one in (await laptop.poll()).jobs] == [others[0].id]
 
 
-async def test_what_an_agent_at_work_hands_on_does_not_wait_for_the_agent(world):
+async def test_a_job_delegated_by_an_agent_does_not_wait_for_it(world):
     laptop = Runner(world, **ALL)
     parent = await world.delegate(workspace="shop", agent_type="explore")
     await laptop.lease()

@@ -30,7 +30,7 @@ async def test_a_lost_lease_fails_a_job_that_may_not_be_repeated(world):
     assert (await runner.poll()).lost == [job.id]
 
 
-async def test_a_lost_lease_is_given_anew_where_that_harms_nothing(world):
+async def test_a_lost_lease_is_renewed_if_harmless(world):
     zombie, first, job = await running(world, isolation="worktree", max_attempts=2)
     await report(world, first, [1])
     await world.change(job, lease_until=PAST)
@@ -49,7 +49,7 @@ async def test_a_lost_lease_is_given_anew_where_that_harms_nothing(world):
 
 
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
-async def test_a_job_whose_end_overtook_the_poll_that_lists_it_was_not_lost(world, end):
+async def test_a_job_ended_before_its_poll_arrives_is_not_lost(world, end):
     runner, lease, job = await running(world)
     await report(world, lease, [1], finish=end)
     assert (await runner.poll()).lost == []  # it lists the job still
@@ -73,7 +73,7 @@ async def test_a_runner_is_not_lost_because_no_server_was_up_to_hear_it(world):
     assert await world.state(job) == "failed"
 
 
-async def test_a_cancelled_job_whose_runner_is_lost_counts_as_cancelled(world):
+async def test_a_cancelled_job_of_a_lost_runner_is_cancelled(world):
     _, lease, job = await running(world)
     await report(world, lease, [1])
     await world.control.cancel(ADA, job.id)
@@ -82,7 +82,7 @@ async def test_a_cancelled_job_whose_runner_is_lost_counts_as_cancelled(world):
     assert await world.state(job) == "cancelled"
 
 
-async def test_a_poll_renews_what_is_proved_alone(world):
+async def test_a_poll_renews_proven_leases_only(world):
     _, lease, job = await running(world)
     await world.change(job, lease_until=PAST)
     wrong = Poll(boot_id="b1", slots=0, wait_s=0, active=(LeaseClaim(job=job.id, attempt=1, token="no"),))
@@ -112,7 +112,7 @@ async def test_a_lease_that_never_arrived_is_no_attempt(world):
 
 
 @pytest.mark.parametrize("boot", ["b1", "b0"], ids=["of this process", "of the one before"])
-async def test_a_poll_that_comes_late_takes_nothing_back_that_was_leased_since(world, boot):
+async def test_a_late_poll_revokes_no_newer_lease(world, boot):
     _, lease, job = await running(world)
     poll = Poll(boot_id=boot, slots=0, wait_s=0)
 
@@ -154,7 +154,7 @@ async def someone_waits(database):
         return (await connection.execute(text(WAITING))).scalar() > 0
 
 
-async def test_a_new_boot_loses_what_it_does_not_list_and_keeps_the_rest(world):
+async def test_a_restarted_runner_keeps_its_listed_jobs_only(world):
     runner = Runner(world, slots=2)
     jobs = [await world.delegate(prompt=prompt) for prompt in ("kept", "lost")]
     kept, lost = (await runner.poll()).jobs
@@ -189,7 +189,7 @@ async def test_a_poll_waits_for_a_job(world):
     assert [lease.job.id for lease in (await polling).jobs] == [job.id]
 
 
-async def test_a_job_of_another_server_is_found_while_redis_is_away(world, database, redis):
+async def test_without_redis_another_server_s_job_is_found(world, database, redis):
     class Away:
         url, up = "redis://127.0.0.1:1", False
 
@@ -203,7 +203,7 @@ async def test_a_job_of_another_server_is_found_while_redis_is_away(world, datab
     assert [lease.job.id for lease in (await polling).jobs] == [job.id]
 
 
-async def test_a_poll_that_waits_in_vain_comes_back_empty(world):
+async def test_a_poll_without_work_returns_empty(world):
     news = await Runner(world).poll(wait_s=0.01)
     assert (news.jobs, news.commands, news.lost) == ([], [], [])
 

@@ -22,7 +22,7 @@ async def test_one_turn_is_taken_in_a_period(world, monkeypatch):
     assert len(taken) == 2
 
 
-async def test_what_is_wrong_with_one_job_keeps_no_other_waiting(world, caplog):
+async def test_one_failing_job_delays_no_other(world, caplog):
     runner = Runner(world, slots=2)
     broken, other = await world.delegate(), await world.delegate()
     for lease in (await runner.poll()).jobs:

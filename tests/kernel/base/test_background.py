@@ -4,7 +4,7 @@ from baton.kernel.base import pause
 from baton.kernel.base.pause import keep_up, tick
 
 
-async def test_work_that_falls_over_is_begun_anew_and_ends_when_told(monkeypatch, caplog):
+async def test_failed_work_restarts_and_ends_on_request(monkeypatch, caplog):
     monkeypatch.setattr(pause, "AGAIN_S", 0.0)
     begun, going_on = [], asyncio.Event()
 

@@ -40,7 +40,7 @@ async def until(condition):
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_a_child_that_ends_is_started_again_and_told_what_to_do(runner, tmp_path, how, caplog):
+def test_an_ended_child_is_restarted_with_its_orders(runner, tmp_path, how, caplog):
     read = [sys.executable, "-c", READS_AN_ORDER, str(tmp_path)]
     ends = []
     keeper = ChildKeeper("the reader", lambda: spawn(read, order=b"an order\n"), on_end=ends.append)
@@ -93,7 +93,7 @@ def test_a_child_that_was_killed_before_it_read_its_order_is_started_again(runne
     assert len(born) == 2
 
 
-def test_an_order_to_a_child_that_is_gone_already_is_no_error(monkeypatch):
+def test_an_order_to_an_ended_child_is_no_error(monkeypatch):
     class Gone(subprocess.Popen):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
@@ -144,7 +144,7 @@ def test_pauses_before_a_restart_double_up_to_the_longest(runner, monkeypatch):
     assert all(longest / 2 <= one <= longest for one, longest in zip(between, (0.1, 0.2, 0.3, 0.3), strict=True))
 
 
-def test_a_child_that_does_not_leave_is_killed(runner):
+def test_a_child_ignoring_the_stop_is_killed(runner):
     async def follow():
         keeper = ChildKeeper("the mule", lambda: spawn(IGNORES_SIGTERM, stdout=subprocess.PIPE))
         keeper.start()

@@ -52,7 +52,7 @@ KEEP = {
 }
 
 
-async def test_what_follows_from_a_row_is_written_only_when_the_row_is_new(writer, database):
+async def test_dependent_rows_are_written_only_with_a_new_row(writer, database):
     insert = INSERT[database.dialect]
     seen = []
 
@@ -80,7 +80,7 @@ async def test_a_missing_table_is_no_fault_of_the_rows(writer, database):
     await writer.write(just([(INSERT[database.dialect], [(1, "a")])]))
 
 
-async def test_a_locked_database_is_away_until_it_is_free(tmp_path, monkeypatch):
+async def test_a_locked_database_is_unavailable_until_released(tmp_path, monkeypatch):
     monkeypatch.setattr(drivers, "BUSY_S", 0.02)
     other = sqlite3.connect(tmp_path / "db", isolation_level=None)
     other.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR)")
@@ -94,7 +94,7 @@ async def test_a_locked_database_is_away_until_it_is_free(tmp_path, monkeypatch)
     other.close()
 
 
-async def test_a_file_that_is_no_database_is_away(tmp_path):
+async def test_an_invalid_database_file_is_unavailable(tmp_path):
     (tmp_path / "db").write_text("no database " * 100)
     writer = driver(driver_target(make_url(f"sqlite+aiosqlite:///{tmp_path}/db")))
     with pytest.raises(DriverUnavailable):
@@ -120,7 +120,7 @@ async def test_it_connects_again_after_its_connection_was_ended(emptied_postgres
     await writer.close()
 
 
-async def test_nobody_listens(unused_tcp_port):
+async def test_a_refused_connection_is_an_error(unused_tcp_port):
     writer = driver(driver_target(make_url(f"postgresql+asyncpg://u:p@127.0.0.1:{unused_tcp_port}/d")))
     with pytest.raises(DriverUnavailable):
         await writer.write(just([("SELECT 1", [()])]))

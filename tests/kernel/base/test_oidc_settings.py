@@ -36,7 +36,7 @@ GOOD = {"BATON_AUTH": "on", "BATON_OIDC_ISSUER": "https://login.acme.example", "
         ({"BATON_LOCAL_DELEGATION_ENDPOINTS": '{"test": {"key": "hidden-away"}}'}, "`test.url`: field required"),
     ],
 )
-def test_what_cannot_work_names_the_variable_and_no_secret(env, said, monkeypatch, capsys):
+def test_an_invalid_setting_names_the_variable_without_secrets(env, said, monkeypatch, capsys):
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(typer.Exit):

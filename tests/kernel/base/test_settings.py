@@ -67,11 +67,11 @@ def test_a_user_the_system_does_not_know_is_local(monkeypatch):
     assert Settings().default_user == "local"
 
 
-def test_every_setting_says_what_it_is():
+def test_every_setting_has_a_description():
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
 
 
-def test_misspelt_variables_are_told_with_the_likely_name():
+def test_misspelt_variables_are_reported_with_the_likely_name():
     told = unknown_variables(
         {"BATON_REDIS_ULR": "x", "BATON_ZZZ": "1", "BATON_URL": "u", "PATH": "p", "BATON_HOME": "h"}
     )

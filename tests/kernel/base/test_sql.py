@@ -50,7 +50,7 @@ def test_sslmode_reaches_asyncpg_under_its_own_name():
     assert dict(database_url(Settings(database_url="postgres://h/d?sslmode=require")).query) == {"ssl": "require"}
 
 
-def test_an_unknown_database_is_refused_with_what_is_allowed():
+def test_an_unknown_database_is_refused_with_the_allowed_ones():
     with pytest.raises(ValueError, match="unknown database `mysql`; allowed: `postgresql://"):
         database_url(Settings(database_url="mysql://h/d"))
 
@@ -62,7 +62,7 @@ async def test_a_file_that_cannot_be_opened_is_one_error(no_database):
         await modes.load_all(no_database, "default", NOON)
 
 
-async def test_a_store_that_is_away_refuses_with_the_given_detail(no_database):
+async def test_an_unavailable_store_has_the_given_detail(no_database):
     with pytest.raises(StoreUnavailable, match="try again"):
         async with no_database.transaction("try again"):
             pass
@@ -81,7 +81,7 @@ async def test_a_file_that_is_no_database_is_one_error(tmp_path):
     await database.close()
 
 
-async def test_a_server_that_is_away_is_one_error():
+async def test_an_unavailable_server_is_one_error():
     database = Database(Settings(database_url="postgresql://127.0.0.1:1/none"))
     with pytest.raises(DatabaseUnavailable, match=r"`postgresql://127.0.0.1:1/none` is unavailable: \w"):
         await database.look()
@@ -126,7 +126,7 @@ async def test_mode_settings_come_back_as_they_were_put(database):
     ]
 
 
-async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database):
+async def test_a_setting_replaces_the_row_with_its_key(database):
     on = ModeSetting(scope="session", id="s", user="ann", enabled=True)
     off = ModeSetting(scope="session", id="s", user="ann", enabled=False)
     others = ModeSetting(scope="session", id="s", user="bob", enabled=True)
@@ -137,13 +137,13 @@ async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database
     assert await modes.load_all(database, "default", NOON) == [others]
 
 
-async def test_a_naive_moment_is_refused(database):
+async def test_a_naive_datetime_is_refused(database):
     setting = ModeSetting(scope="organisation", set_at=datetime(2026, 5, 1, 12))  # noqa: DTZ001
     with pytest.raises(Exception, match="without a timezone"):
         await changed(database, put=[setting])
 
 
-async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
+async def test_a_client_s_last_contact_is_its_newest(database):
     later = NOON + timedelta(minutes=5)
     await session_projects.note_contacts(
         database, "default", [LastContact(user="ann", client="codex", last_seen=later, protocol="1")]

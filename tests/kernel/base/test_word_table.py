@@ -13,7 +13,7 @@ from baton.kernel.base.word_table import WordTable, WordTableMissing, find_table
 FOLDER = Path(wordllama.__file__).parent
 
 
-def test_it_is_mapped_not_loaded_and_opens_no_connection(monkeypatch):
+def test_the_word_table_is_memory_mapped_and_offline(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("nothing may be downloaded")
 
@@ -26,7 +26,7 @@ def test_it_is_mapped_not_loaded_and_opens_no_connection(monkeypatch):
     assert (rows.dtype, rows.shape) == (np.float16, (32_000, 256))
 
 
-def test_what_means_the_same_lies_close():
+def test_synonyms_have_close_vectors():
     table = find_table()
     test, like, other = map(table.embed, ("write unit tests", "add test coverage", "bake a cake"))
     assert test @ like > test @ other
@@ -35,7 +35,7 @@ def test_what_means_the_same_lies_close():
 
 
 @pytest.mark.parametrize("broken", ["nothing", "tokenizer", "weights"])
-def test_a_table_that_is_not_there_is_told(tmp_path, broken):
+def test_a_missing_word_table_is_reported(tmp_path, broken):
     if broken != "nothing":
         for part in ("tokenizers", "weights"):
             shutil.copytree(FOLDER / part, tmp_path / part)

@@ -62,7 +62,7 @@ async def servers(redis, database):
     return [await Server(redis, database).start() for _ in range(2)]
 
 
-async def test_what_a_server_has_changed_it_knows_with_its_next_read(servers):
+async def test_a_server_reads_its_own_change_at_once(servers):
     stop = asyncio.Event()
     looking = [asyncio.create_task(one.changes.run(stop)) for one in servers]
 
@@ -87,7 +87,7 @@ async def test_what_a_server_has_changed_it_knows_with_its_next_read(servers):
             server.tokens.check(text)
 
 
-async def test_a_change_that_is_stored_succeeds_though_the_database_goes_away_then(servers):
+async def test_a_stored_change_succeeds_despite_a_later_outage(servers):
     one, other = servers
     one.database.left = 1
     _, text = await one.create("dora")

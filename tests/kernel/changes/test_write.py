@@ -47,7 +47,7 @@ async def test_a_change_without_an_audit_entry_is_not_stored(changes, database):
     assert await entries(database) == []
 
 
-async def test_what_fails_within_a_change_undoes_it_and_reaches_the_caller(changes, database):
+async def test_an_error_within_a_change_rolls_it_back(changes, database):
     async def make():
         async with changes.write("tokens", ALICE, "token.create") as change:
             await change.audit("t1")
@@ -59,7 +59,7 @@ async def test_what_fails_within_a_change_undoes_it_and_reaches_the_caller(chang
     assert await entries(database) == []
 
 
-async def test_where_nothing_changes_nobody_is_told_and_nothing_is_read(changes, database):
+async def test_without_a_change_nothing_is_announced_or_read(changes, database):
     async def reload():
         pytest.fail("nothing was changed")
 
@@ -92,7 +92,7 @@ async def test_a_change_of_two_kinds_has_each_read_again_and_may_name_each_thing
     ]
 
 
-async def test_a_database_that_is_away_refuses_the_change(changes):
+async def test_an_unavailable_database_refuses_the_change(changes):
     with pytest.raises(StoreUnavailable, match="nothing was changed"):
         async with changes.write("tokens", ALICE, "token.create"):
             raise DatabaseUnavailable("away")

@@ -29,7 +29,7 @@ def parts(value):
 
 @examples(300)
 @given(value=VALUES, most=st.integers(1, 60), piece=st.integers(1, 50))
-async def test_values_are_counted_whatever_strings_hold_and_wherever_pieces_end(value, most, piece):
+async def test_values_are_counted_for_any_strings_and_chunks(value, most, piece):
     body = json.dumps(value).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hot_routes, "_PIECE", piece)

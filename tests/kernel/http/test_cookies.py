@@ -34,7 +34,7 @@ def test_a_request_with_a_token_is_a_programs():
 
 
 @every("method", ["POST", "PUT", "PATCH", "DELETE", "ODD"])
-def test_what_may_change_something_must_say_where_it_comes_from(method):
+def test_a_changing_request_needs_an_origin(method):
     with pytest.raises(ForbiddenOrigin):
         with_session(method, HOST | {b"cookie": b"baton-8080=abc"})
     with pytest.raises(ForbiddenOrigin):

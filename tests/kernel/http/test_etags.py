@@ -23,7 +23,7 @@ def test_a_change_that_starts_from_another_version_is_refused(if_match):
     assert str(refused.value) == f'`If-Match` is `{if_match}`, the current version is `"3"`; nothing was changed'
 
 
-def test_a_change_may_leave_the_version_out_only_where_that_is_allowed():
+def test_a_change_without_a_version_is_allowed_only_where_documented():
     check_if_match(None, 3, required=False)
     with pytest.raises(PreconditionFailed, match="the header `If-Match` is missing"):
         check_if_match(None, 3)

@@ -27,6 +27,6 @@ REQUESTS = [
 
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize("attack", REQUESTS)
-async def test_a_hostile_request_is_answered_as_it_should_be(server, attack: Attack):
+async def test_a_hostile_request_gets_its_expected_status(server, attack: Attack):
     outcome = await send(attack, int(server.url.rpartition(":")[2]), server.token)
     assert outcome.word in attack.want, outcome.body[:300]

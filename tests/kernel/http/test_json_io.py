@@ -31,5 +31,5 @@ def test_characters_that_no_store_accepts_are_replaced(body, text):
         rb'{"n":1e999,"deep":["\ud83d",true,null,0.5,{"a":"b"}]}',
     ],
 )
-def test_a_number_that_no_float_holds_leaves_as_it_came(body):
+def test_a_number_beyond_float_is_returned_unchanged(body):
     assert encode(decode_object(body)) == body

@@ -30,7 +30,7 @@ BODIES = [
 ]
 
 
-def test_the_lists_of_decisions_and_jobs_are_among_those_tried():
+def test_the_lists_of_decisions_and_jobs_are_tested():
     assert {("/decisions", "since"), ("/jobs", "until"), ("/audit", "since")} <= set(PARAMETERS)
 
 
@@ -46,7 +46,7 @@ def test_a_parameter_without_a_date_in_utc_is_named(http, path, name, moment):
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize("moment", FIRST_AND_LAST)
 @pytest.mark.parametrize(("path", "name"), PARAMETERS)
-def test_the_first_and_the_last_moment_of_the_calendar_are_understood(http, path, name, moment):
+def test_the_first_and_last_timestamps_are_accepted(http, path, name, moment):
     answer = http.get(path, params={name: moment})
     assert answer.status_code in {200, 422}, answer.text  # 422: the period is empty, or too long
 

@@ -36,7 +36,7 @@ async def test_a_process_is_looked_at_once_on_another_thread(monkeypatch, pair, 
     assert asked[0][1] != threading.get_ident()
 
 
-async def test_a_process_with_a_number_that_is_used_again_is_looked_at_anew(monkeypatch, pair):
+async def test_a_reused_process_id_is_inspected_again(monkeypatch, pair):
     starts = iter(range(2))
     looks, asked = looks_of(monkeypatch, process=lambda: ProcessId(1, next(starts)))
     await looks.verdict(pair)

@@ -15,7 +15,7 @@ UNREADABLE = [
 
 @every(("body", "told"), UNREADABLE, ids=[row[1] for row in UNREADABLE])
 @every(("method", "path"), [("POST", "/pre-tool-use"), ("PUT", "/mode")])
-def test_a_body_that_is_no_json_is_told_where(http, method, path, body, told):
+def test_invalid_json_is_reported_with_its_position(http, method, path, body, told):
     response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
     problem = response.json()
     assert (response.status_code, problem["code"]) == (400, "bad_json")
@@ -23,7 +23,7 @@ def test_a_body_that_is_no_json_is_told_where(http, method, path, body, told):
 
 
 @every(("body", "kind"), [(b"[]", "an array"), (b"null", "null"), (b"1", "a number")])
-def test_a_body_that_is_no_object_is_told_what_it_is(http, body, kind):
+def test_a_body_other_than_an_object_names_its_type(http, body, kind):
     response = http.put("/mode", content=body, headers={"Content-Type": "application/json"})
     assert response.json()["detail"] == f"`body` must be an object, not {kind}"
 
@@ -45,12 +45,12 @@ ALLOWED = [
         ("/delegate", {"user_prompt": "x", "provider": "codx"}, "did you mean `codex`? allowed: `codex`"),
     ],
 )
-def test_a_wrong_value_is_told_in_plain_words(http, path, body, told):
+def test_an_invalid_value_has_a_plain_message(http, path, body, told):
     assert told in http.post(path, json=body).json()["detail"]
 
 
 @every(("path", "allowed"), ALLOWED)
-def test_a_method_that_is_not_allowed_is_told_all_that_are(http, path, allowed):
+def test_a_disallowed_method_lists_the_allowed_ones(http, path, allowed):
     response = http.request("PATCH", path)
     assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")
     assert sorted(response.headers["allow"].split(", ")) == allowed.split()

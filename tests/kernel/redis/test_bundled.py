@@ -50,7 +50,7 @@ async def test_it_listens_on_a_private_socket_and_on_no_port(valkey, client):
     assert os.getsid(valkey.pid) == valkey.pid
 
 
-async def test_a_stopped_one_keeps_what_it_was_told_and_leaves_no_process(home):
+async def test_a_stopped_valkey_keeps_its_data_and_leaves_no_process(home):
     for told in (None, b"kept"):
         valkey = Valkey(home)
         await valkey.start()
@@ -65,7 +65,7 @@ async def test_a_stopped_one_keeps_what_it_was_told_and_leaves_no_process(home):
         assert not Path(valkey.url[7:]).exists()  # noqa: ASYNC240
 
 
-async def test_a_killed_one_is_started_again_with_what_it_was_told(valkey, client):
+async def test_a_killed_valkey_restarts_with_its_data(valkey, client):
     await client.call(b"SET", b"a", b"kept")
     await client.call(b"WAITAOF", b"1", b"0", b"0")
     before = valkey.pid
@@ -114,7 +114,7 @@ async def test_a_killed_server_takes_its_valkey_along(home):
     await until(lambda: not alive(pid))
 
 
-async def test_what_a_killed_server_left_running_is_ended_first(home, valkey, client):
+async def test_a_leftover_valkey_is_ended_first(home, valkey, client):
     # As if its server were gone, and for the second one unasked.
     left = valkey.pid
     await client.call(b"SET", b"a", b"kept")
@@ -145,7 +145,7 @@ async def test_a_hung_one_that_was_left_behind_is_known_by_its_pid_file(home, va
     await following.stop()
 
 
-async def test_a_foreign_pid_file_ends_nobody(home):
+async def test_a_foreign_pid_file_ends_no_process(home):
     (home / "valkey").mkdir(parents=True)
     (home / "valkey" / "valkey.pid").write_text(str(os.getpid()))
     valkey = Valkey(home)
@@ -153,7 +153,7 @@ async def test_a_foreign_pid_file_ends_nobody(home):
     await valkey.stop()
 
 
-async def test_a_deep_folder_has_its_socket_elsewhere_and_says_where(short_folder):
+async def test_a_deep_folder_has_its_socket_elsewhere(short_folder):
     home = short_folder / ("deep " * 30)
     valkey = Valkey(home)
     await valkey.start()
@@ -168,7 +168,7 @@ async def test_a_deep_folder_has_its_socket_elsewhere_and_says_where(short_folde
     assert not socket.parent.exists()
 
 
-async def test_one_that_cannot_start_says_why(home):
+async def test_a_failed_start_names_the_reason(home):
     (home / "valkey").mkdir(parents=True)
     (home / "valkey" / "appendonlydir").write_text("in the way")
     valkey = Valkey(home)

@@ -68,7 +68,7 @@ async def test_each_of_many_callers_gets_its_own_answer(redis):
     assert answers == [str(n).encode() for n in range(1_000)]
 
 
-async def test_calls_of_one_tick_leave_in_one_write(redis, monkeypatch):
+async def test_calls_of_one_tick_share_one_write(redis, monkeypatch):
     writes = []
     transport = redis._wire._transport
     send = transport.write
@@ -92,7 +92,7 @@ async def test_replies_larger_than_a_read_arrive_whole(redis):
     assert await asyncio.gather(redis.call(b"GET", b"big"), redis.call(b"STRLEN", b"big")) == [big, len(big)]
 
 
-async def test_an_error_reply_is_the_callers_alone(redis):
+async def test_an_error_reply_affects_its_caller_only(redis):
     good, bad = await asyncio.gather(redis.call(b"PING"), redis.call(b"NONSENSE"), return_exceptions=True)
     assert good == b"PONG"
     assert isinstance(bad, RedisRefused)
@@ -100,7 +100,7 @@ async def test_an_error_reply_is_the_callers_alone(redis):
     assert redis.up
 
 
-async def test_a_caller_that_gives_up_leaves_the_others_their_answers(redis):
+async def test_a_cancelled_caller_does_not_affect_the_others(redis):
     gone = asyncio.ensure_future(redis.call(b"ECHO", b"gone"))
     stays = asyncio.ensure_future(redis.call(b"ECHO", b"stays"))
     await asyncio.sleep(0)
@@ -109,7 +109,7 @@ async def test_a_caller_that_gives_up_leaves_the_others_their_answers(redis):
     assert await redis.call(b"ECHO", b"next") == b"next"
 
 
-async def test_what_is_sent_without_waiting_arrives_and_its_errors_are_counted(redis):
+async def test_unawaited_commands_arrive_and_their_errors_are_counted(redis):
     errors = redis.errors
     redis.send(b"SET", b"sent", b"1")
     redis.send(b"NONSENSE")
@@ -132,7 +132,7 @@ async def test_a_command_without_a_waiter_is_sent_with_the_next_write_or_soon(re
     assert await redis.call(b"GET", b"sent") == b"3"
 
 
-async def test_what_was_sent_just_before_the_end_arrives(valkey_url, redis):
+async def test_commands_sent_before_the_end_arrive(valkey_url, redis):
     other = Redis(valkey_url, timeout_s=5)
     await other.start()
     other.send(b"RPUSH", b"last words", b"1")
@@ -213,7 +213,7 @@ async def test_a_closed_connection_is_made_again():
 
 
 @pytest.mark.parametrize("answer", [b"garbage\r\n", b"+one\r\n+two too many\r\n"])
-async def test_what_is_no_answer_ends_the_connection(answer):
+async def test_an_invalid_answer_ends_the_connection(answer):
     async with Stub(answer, b"+ok\r\n") as stub:
         await stub.redis.start()
         with contextlib.suppress(RedisUnavailable):
@@ -230,7 +230,7 @@ async def test_a_node_that_is_no_longer_the_master_of_batons_keys_is_left(answer
         await until(lambda: stub.redis.connections == 2)
 
 
-async def test_a_server_that_still_loads_counts_as_away():
+async def test_a_loading_redis_counts_as_unavailable():
     async with Stub() as stub:
         stub.answers = [b"-LOADING Redis is loading the dataset in memory\r\n"]
         await stub.redis.start()
@@ -238,7 +238,7 @@ async def test_a_server_that_still_loads_counts_as_away():
             await stub.redis.call(b"GET")
 
 
-async def test_nobody_there_is_one_error_and_start_returns():
+async def test_an_absent_redis_is_one_error_and_start_returns():
     redis = Redis("redis://127.0.0.1:1", timeout_s=0.05)
     await redis.start()
     with pytest.raises(RedisUnavailable, match=r"127\.0\.0\.1:1"):

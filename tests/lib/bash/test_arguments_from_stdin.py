@@ -30,5 +30,5 @@ LINES = [
 
 
 @pytest.mark.parametrize(("line", "writes"), LINES, ids=[line for line, _ in LINES])
-def test_unseen_targets_are_told(tables, line, writes):
+def test_unknown_targets_are_reported(tables, line, writes):
     assert [write.target for write in read(tables, line).writes] == writes

@@ -64,7 +64,7 @@ NOT_HIDDEN = [
 
 
 @every("line", NOT_HIDDEN)
-def test_a_mend_hides_nothing(line):
+def test_a_repaired_line_hides_nothing(line):
     read = shell(line)
     assert read.unparsed or ("rm", "x") in [program.argv[:2] for program in read.programs]
 
@@ -87,7 +87,7 @@ LACKING = [
 
 
 @every(("line", "programs"), MENDED + LACKING)
-def test_what_the_parser_misreads_is_read(line, programs):
+def test_lines_misread_by_the_parser_are_read(line, programs):
     read = shell(line)
     assert (read.unparsed, " / ".join(" ".join(one.argv) for one in read.programs if not one.meant)) == ("", programs)
 
@@ -131,7 +131,7 @@ REFUSED = [
 
 
 @every(("line", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
-def test_what_cannot_be_read_safely_is_refused_with_the_reason(line, reason):
+def test_an_unsafe_reading_is_refused_with_the_reason(line, reason):
     read = shell(line)
     assert (read.unparsed, read.programs, read.categories) == (reason, (), ("unknown",))
 

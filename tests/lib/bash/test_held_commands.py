@@ -75,7 +75,7 @@ def test_a_held_command_is_listed(line, held):
         "git config core.pager",
     ],
 )
-def test_what_is_not_used_runs_nothing(line):
+def test_an_unused_definition_runs_nothing(line):
     assert "rm x" not in programs(line)
     assert all("/tmp/held" not in program for program in programs(line))
 
@@ -94,7 +94,7 @@ def test_so_many_held_commands_are_refused():
         ("keys: {git: {keys: {a: ls}}}", "needs `{text}`"),
     ],
 )
-def test_a_mistake_is_told_with_file_and_line(held, problem):
+def test_a_mistake_is_reported_with_file_and_line(held, problem):
     found = built(held)
     assert isinstance(found, tuple)
     assert str(found[0]).startswith("shell/held_commands.yaml:1: ")

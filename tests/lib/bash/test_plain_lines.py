@@ -36,7 +36,7 @@ def made(count: int) -> list[str]:
     ],
     ids=["corpus", "made", "whole corpus", "many made"],
 )
-def test_a_plain_line_means_what_the_parser_reads(monkeypatch, lines, least):
+def test_a_plain_line_equals_the_parser_s_reading(monkeypatch, lines, least):
     tables = shipped().tables
     plain = [line for line in lines() if blocks.plain_pipelines(line) is not None]
     assert len(plain) > least
@@ -72,5 +72,5 @@ def test_the_parser_is_not_asked_for_a_plain_line(monkeypatch, line):
         "echo 'a'b", "echo 'a''b'", "echo \"a\"'b'", "echo 'a", 'echo "a', "echo é", "x 'y' " * 101, "f() x", "2>&1",
     ],
 )  # fmt: skip
-def test_whatever_else_a_line_holds_leaves_it_to_the_parser(line):
+def test_other_lines_are_left_to_the_parser(line):
     assert blocks.plain_pipelines(line) is None

@@ -175,7 +175,7 @@ FEEDS = [
 
 
 @every(("line", "feeds"), FEEDS)
-def test_a_sink_interprets_what_its_source_puts_out(line, feeds):
+def test_a_sink_runs_its_source_s_output(line, feeds):
     read = shell(line)
     names = [program.name for program in read.programs]
     assert {(names[source], names[sink]) for source, sink in read.feeds} == feeds
@@ -208,7 +208,7 @@ CATEGORIES = [
 
 
 @every(("line", "categories"), CATEGORIES)
-def test_categories_are_the_union_over_what_runs(line, categories):
+def test_categories_are_the_union_over_programs(line, categories):
     assert set(shell(line).categories) == categories
 
 
@@ -230,7 +230,7 @@ def test_a_function_that_starts_itself_without_end_is_a_fork_bomb(line, bomb):
     assert shell(line).fork_bomb is bomb
 
 
-def test_exports_are_what_later_commands_see():
+def test_exports_reach_later_commands():
     read = shell("A=1; export B=2 C; D=3 ls; declare -x E=5; declare F=6; G=$(x)")
     assert read.exports == ("A=1", "B=2", "E=5", "G=$(x)")
 

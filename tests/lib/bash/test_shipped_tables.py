@@ -18,7 +18,7 @@ def test_every_shipped_table_builds(texts):
     assert isinstance(built, tables.ShellTables), "\n" + "\n".join(map(str, built))
 
 
-def test_no_program_stands_in_two_files(texts):
+def test_no_program_is_in_two_files(texts):
     places = {}
     for name, text in texts.items():
         if name in (tables.SECRETS_FILE, tables.HELD_FILE):  # they say something else of the same programs
@@ -30,6 +30,6 @@ def test_no_program_stands_in_two_files(texts):
     assert {program: files for program, files in places.items() if len(files) > 1} == {}
 
 
-def test_no_program_stands_twice_in_the_table_of_secrets(texts):
+def test_no_program_is_twice_in_the_table_of_secrets(texts):
     names = [name for key in parse(texts[tables.SECRETS_FILE])[0] for name in key.split("|")]
     assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -25,7 +25,7 @@ CASES = [
 ]  # fmt: skip
 
 
-def test_each_program_stands_where_it_was_written():
+def test_each_program_has_its_place_in_the_line():
     def spans(line):
         words = WordPlaces(line)
         found = [words.program(program) for program in shell(line).programs if not program.meant]
@@ -48,7 +48,7 @@ def test_a_broken_line_is_cut_all_the_same(line):
     assert words.program(Program(argv=(), name="")) is None
 
 
-def test_work_is_bounded_where_every_word_is_alike():
+def test_work_is_bounded_with_equal_words():
     words = WordPlaces("a " * 5_000)
     program = Program(argv=("a",) * 4_999 + ("b",), name="a")
     for _ in range(20):
@@ -58,6 +58,6 @@ def test_work_is_bounded_where_every_word_is_alike():
     assert MOST_COMPARISONS == 50_000
 
 
-def test_a_word_is_found_where_it_stands_first():
+def test_a_word_is_found_at_its_first_place():
     assert WordPlaces("echo x > /etc/passwd; cat /etc/passwd").word("/etc/passwd") == (9, 20)
     assert WordPlaces("echo x").word("y") is None

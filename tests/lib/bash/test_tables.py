@@ -22,13 +22,13 @@ from tests.support.cases import every
         ("ls: read-only\nls: network", "t:2: duplicate key `ls`"),
     ],
 )
-def test_a_mistake_is_told_with_file_line_and_what_is_allowed(text, problem):
+def test_a_mistake_is_reported_with_file_line_and_allowed_values(text, problem):
     built = tables.build({"t": text})
     assert isinstance(built, tuple)
     assert str(built[0]).startswith(problem)
 
 
-def test_all_problems_of_all_files_are_told():
+def test_all_problems_of_all_files_are_reported():
     built = tables.build({"b": "x: nope", "a": "x: nope\ny: nope"})
     assert [(problem.file, problem.line) for problem in built] == [("a", 1), ("a", 2), ("b", 1)]
 

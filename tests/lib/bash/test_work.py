@@ -61,7 +61,7 @@ def test_many_arguments_are_judged_within_them_where_no_rule_of_the_mode_ends_it
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize("program", ["rm -rf", "sudo rm -rf", "xargs rm -rf", "tool rm -rf", "tool x rm -rf"])
 @pytest.mark.parametrize("last", ["/", "~", "/usr"])
-def test_what_stands_behind_many_arguments_is_found(program, last):
+def test_a_program_behind_many_arguments_is_found(program, last):
     for argument in (" qz{}", " qz{}/$x"):
         line = program + "".join(argument.format(number) for number in range(3_000)) + " " + last
         _, verdict = judge(line, "off")

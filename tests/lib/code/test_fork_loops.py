@@ -58,7 +58,7 @@ def test_a_loop_that_forks_without_end_is_found(text):
 
 
 @every("text", LOOKALIKES)
-def test_what_forks_once_waits_or_only_names_a_fork_passes(text):
+def test_single_forks_waits_and_mentions_pass(text):
     assert not forks_without_end("perl", text)
 
 

@@ -130,7 +130,7 @@ def facts(code):
 
 
 @every(("language", "text", "want"), ROWS)
-def test_a_text_does_what_its_row_says(language, text, want):
+def test_code_has_the_effects_of_its_row(language, text, want):
     assert facts(read(language, text)) == want
 
 
@@ -148,7 +148,7 @@ DEEP = [
 @pytest.mark.slow
 @every("language", LANGUAGES)
 @every("text", DEEP)
-def test_what_is_too_deep_is_not_read_and_harms_nothing(language, text):
+def test_too_deep_code_is_not_read(language, text):
     assert read(language, text) is not None
 
 

@@ -63,7 +63,7 @@ def test_lines_become_those_of_a_shell(read, lines):
     assert not wrong, listed(wrong)
 
 
-def test_what_cannot_be_told_is_a_line_that_no_shell_reads():
+def test_an_unknown_command_is_an_unreadable_line():
     assert powershell_as_shell("powershell " * 25 + "ls") == "'"
     assert powershell_as_shell("powershell " * 15 + "ls") == "ls"
     assert powershell_as_shell("x" * 70_000) == "'"

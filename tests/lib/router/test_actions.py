@@ -35,7 +35,7 @@ TEAM = [
         ("why does the API return null", "debugger"),
     ],
 )
-def test_the_first_thing_that_is_asked_for_says_whose_work_it_is(prompt, agent):
+def test_the_first_request_decides_the_agent(prompt, agent):
     actions = Actions([(stems(one.name), stems(one.description)) for one in TEAM])
     assert TEAM[int(actions.score(stems(prompt)).argmax())].name == agent
 
@@ -54,7 +54,7 @@ def test_the_action_of_a_prompt_raises_the_right_agent_s_lead(table, prompt, age
     assert lead(DEFAULT) > lead(without)
 
 
-def test_what_leads_counts_most_and_chatter_asks_for_nothing():
+def test_the_first_words_count_most_and_chatter_is_no_request():
     review_first, test_first = asked(stems("review the test")), asked(stems("test the review"))
     assert review_first.max() > test_first.min()
     assert review_first.argmax() != test_first.argmax()
@@ -67,7 +67,7 @@ def test_a_long_prompt_asks_for_no_more_than_a_short_one():
     assert asked(stems(everything)).sum() <= asked(stems("review")).sum() + 1
 
 
-def test_an_action_that_all_do_tells_nothing_and_no_agents_are_no_trouble():
+def test_an_action_of_all_agents_decides_nothing_and_none_is_accepted():
     reviewers = Actions([(stems(f"{name} reviewer"), []) for name in ("go", "rust", "java")])
     mixed = Actions([(stems(name), []) for name in ("go reviewer", "go tester", "go planner")])
     prompt = stems("review this")

@@ -46,7 +46,7 @@ instructions: Look first.
 """
 
 
-def test_claude_code_s_markdown_is_taken_as_it_is_even_where_it_is_no_yaml():
+def test_claude_code_s_markdown_is_accepted_with_invalid_yaml():
     found = read("x/reviewer.md", CLAUDE)
     assert found.name == "reviewer"
     assert found.description.startswith('Reviews code: carefully, and "kindly".')
@@ -76,12 +76,12 @@ def test_a_name_that_is_missing_is_the_file_s():
         ("a.md", "x" * (LARGEST + 1), "at most"),
     ],
 )
-def test_what_is_no_agent_is_told(path, text, wrong):
+def test_a_file_without_an_agent_is_reported(path, text, wrong):
     with pytest.raises(AgentFileError, match=wrong):
         read(path, text)
 
 
-def test_examples_that_stand_in_lines_of_their_own_stay_in_the_description():
+def test_examples_on_separate_lines_stay_in_the_description():
     agent = read("reviewer.md", EXAMPLES)
     assert (agent.name, agent.triggers) == ("reviewer", ("review", "look at"))
     assert agent.description == (
@@ -105,7 +105,7 @@ def test_examples_that_stand_in_lines_of_their_own_stay_in_the_description():
         ("tools: Read, Bash", ""),
     ],
 )
-def test_a_description_is_read_as_it_is_written(front, description):
+def test_a_description_is_read_unchanged(front, description):
     agent = read("a.md", f"---\n{front}\n---\nbody")
     assert (agent.name, agent.description, agent.body) == ("a", description, "body")
 

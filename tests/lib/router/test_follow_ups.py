@@ -25,7 +25,7 @@ from tests.support.cases import every
         "네, 계속해 주세요",
     ],
 )
-def test_what_goes_on_or_is_mere_talk_is_a_follow_up(prompt):
+def test_continuations_and_talk_are_follow_ups(prompt):
     assert is_follow_up(prompt)
 
 
@@ -43,7 +43,7 @@ def test_what_goes_on_or_is_mere_talk_is_a_follow_up(prompt):
         "go on " * LONGEST,
     ],
 )
-def test_what_names_work_is_none(prompt):
+def test_a_prompt_naming_work_is_no_follow_up(prompt):
     assert not is_follow_up(prompt)
 
 

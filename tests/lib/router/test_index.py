@@ -150,7 +150,7 @@ def test_confidence_grows_with_the_share_and_stays_a_probability():
     assert about(DEFAULT, [-1e9, 0], extent) == 0.0
 
 
-def test_the_same_scores_mean_less_in_a_large_roster_and_for_a_prompt_of_one_word():
+def test_confidence_is_lower_in_large_rosters_and_for_one_word():
     scores = [5.0, 4.0, 4.0, 4.0, 4.0]
     assert about(DEFAULT, scores, Extent(400, 5)) < about(DEFAULT, scores, Extent(7, 5))
     assert about(DEFAULT, scores, Extent(30, 1)) < about(DEFAULT, scores, Extent(30, 8))

@@ -36,6 +36,6 @@ def test_one_request_has_no_parts(prompt):
     assert parts(prompt) == []
 
 
-def test_there_are_few_parts_and_prose_has_none():
+def test_the_number_of_intents_is_limited_and_prose_has_none():
     assert len(parts("fix the login bug. " * (MOST + 2))) == MOST
     assert parts("fix the login bug. " * 20) == []

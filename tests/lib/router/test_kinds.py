@@ -16,16 +16,16 @@ from tests.support.cases import every
         ("check for XSS", "security"),
     ],
 )
-def test_a_word_leads_to_its_trade(prompt, trade):
+def test_a_word_belongs_to_its_kind(prompt, trade):
     assert terms(trade)[0] in related(terms(prompt))
 
 
-def test_what_the_prompt_says_itself_is_not_added_and_chatter_leads_nowhere():
+def test_words_of_the_prompt_are_not_added_and_chatter_has_no_kind():
     assert "debug" not in related(terms("debug this error"))
     assert related(terms("how tall is the Eiffel tower")) == []
 
 
-def test_an_agent_is_found_by_its_trade_and_a_word_of_its_own_counts_for_more():
+def test_an_agent_is_found_by_its_kind_and_its_own_words_count_more():
     trade = Agent(name="troubleshooter", description="Debugging of services.")
     other = Agent(name="gardener", description="Tends tomatoes.")
     index = Index([other, trade], None)

@@ -16,12 +16,12 @@ from tests.support.cases import every
         ("단위테스트를 작성해 줘, React 컴포넌트", ["unit test", "write", "React", "component"]),
     ],
 )
-def test_words_of_the_trade_become_english(prompt, words):
+def test_technical_words_are_translated(prompt, words):
     assert all(word in in_english(prompt) for word in words), in_english(prompt)
 
 
 @every("prompt", ["review the code, then die", "use the café fixture", "plan a test of the page", "", "x" * 5_000])
-def test_english_stays_as_it_is(prompt):
+def test_english_is_not_translated(prompt):
     assert in_english(prompt) == prompt
 
 

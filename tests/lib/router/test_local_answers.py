@@ -34,7 +34,7 @@ LONG = "This function reads a number from a text and gives it back as it is. " *
         ("👋🏽", "unknown", False),
     ],
 )
-def test_what_a_prompt_wants_is_read_from_its_words(prompt, intent, delegatable):
+def test_a_prompt_s_task_is_read_from_its_words(prompt, intent, delegatable):
     found = classify(prompt, 0.4)
     assert (found.intent, found.delegatable) == (intent, delegatable), found
     assert found.reason
@@ -82,7 +82,7 @@ def test_the_threshold_is_the_callers(threshold, delegatable):
         (["Add docstrings", "write unit tests", "write tests for parsing"], "does not show what to"),
     ],
 )  # fmt: skip
-def test_what_a_model_of_texts_is_not_shown_is_the_agents(prompts, lacks):
+def test_prompts_unsuited_to_a_text_model_go_to_the_agent(prompts, lacks):
     found = {prompt: classify(prompt, 0.0) for prompt in prompts}
     assert {prompt: one for prompt, one in found.items() if one.delegatable or lacks not in one.reason} == {}
 
@@ -101,7 +101,7 @@ def test_any_text_is_classified_alike_each_time(text, threshold):
 
 
 @every("text", ["write the " * 100_000, "add " + "a " * 500_000, "implement" * 100_000])
-def test_of_a_megabyte_the_beginning_is_read(text):
+def test_the_start_of_a_megabyte_is_read(text):
     assert classify(text, 0.4) == classify(text[:LONGEST_PROMPT], 0.4)
 
 
@@ -135,7 +135,7 @@ def test_of_a_megabyte_the_beginning_is_read(text):
         ("implement", LONG, False, "`implement` is not delegated"),
     ],
 )
-def test_an_answer_passes_by_length_beginning_and_markers(intent, answer, passed, reason):
+def test_an_answer_is_checked_by_length_start_and_markers(intent, answer, passed, reason):
     found = judge(intent, answer)
     assert found.passed == passed, found
     assert reason in found.reason

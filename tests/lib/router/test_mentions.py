@@ -89,7 +89,7 @@ def test_a_name_that_is_meant_is_found(prompt, name):
         "a-" * 1_500 + "agent",
     ],
 )
-def test_a_word_that_is_no_mention_is_none(prompt):
+def test_other_words_are_no_mention(prompt):
     assert named(prompt) is None
 
 
@@ -106,7 +106,7 @@ def test_a_roster_without_agents_has_no_mentions():
         ("write a test", set()),
     ],
 )
-def test_an_agent_that_is_named_to_be_left_out_is_told_apart(prompt, unwanted):
+def test_an_excluded_agent_is_distinguished_from_a_mentioned_one(prompt, unwanted):
     assert {NAMES[number] for number in MENTIONS.mentioned(prompt).unwanted} == unwanted
 
 

@@ -23,7 +23,7 @@ def test_a_model_is_asked_between_ten_and_sixty_percent(score, asked):
     assert unsure([candidate("a", score), candidate("b", 0.05)]) == asked
 
 
-def test_without_candidates_nobody_is_asked():
+def test_without_candidates_no_model_is_asked():
     assert not unsure([])
 
 
@@ -64,7 +64,7 @@ def test_only_the_agreed_json_is_an_answer(said, chosen):
     st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=5, unique=True),
     st.text(max_size=60) | st.text(max_size=20).map(lambda name: json.dumps({"agent": name})),
 )
-def test_a_model_never_names_what_it_was_not_asked_about(allowed, said):
+def test_a_model_chooses_among_the_candidates_only(allowed, said):
     assert read(said, allowed) in {*allowed, "", None}
 
 
@@ -73,7 +73,7 @@ def test_the_schema_allows_the_names_and_none():
     assert schema["properties"]["agent"]["enum"] == [*ALLOWED, "none"]
 
 
-def test_an_agent_that_is_called_none_cannot_be_told_from_nobody():
+def test_an_agent_named_none_equals_no_choice():
     assert names([candidate("none"), candidate("a"), candidate("a")]) == ("a",)
 
 

@@ -44,7 +44,7 @@ KEPT = [
 
 
 @every(("prompt", "left"), LEFT.items())
-def test_a_clause_that_says_what_not_to_do_is_left_out(prompt, left):
+def test_a_negated_clause_is_left_out(prompt, left):
     assert wanted(prompt) == left
 
 
@@ -54,7 +54,7 @@ def test_a_statement_and_a_double_negation_stay(prompt):
 
 
 @every("prompt", [one for one, left in LEFT.items() if "code" not in left])
-def test_no_reviewer_is_named_by_a_prompt_that_wants_none(prompt):
+def test_a_negated_reviewer_is_not_chosen(prompt):
     index = Index([Agent(name="reviewer", description="Reviews code.")], None)
     assert index.score("review my code")[0].probability > 0.3
     assert index.score(prompt)[0].probability < 0.3

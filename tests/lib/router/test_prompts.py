@@ -52,7 +52,7 @@ def test_words_of_automated_work_are_found_in_any_case(prompt, kind):
         "",
     ],
 )
-def test_what_only_looks_like_it_is_not(prompt):
+def test_similar_texts_are_no_client_texts(prompt):
     assert workflow_kind(prompt) == ""
 
 
@@ -82,7 +82,7 @@ def test_a_huge_prompt_is_looked_at_in_part():
         " \n\t ",
     ],
 )
-def test_commands_and_what_a_client_wrote_pass(prompt):
+def test_commands_and_client_texts_are_not_routed(prompt):
     assert skip_reason(prompt)
 
 
@@ -99,5 +99,5 @@ def test_commands_and_what_a_client_wrote_pass(prompt):
         "what does /compact do",
     ],
 )
-def test_what_a_person_wrote_does_not_pass(prompt):
+def test_a_person_s_text_is_routed(prompt):
     assert skip_reason(prompt) == ""

@@ -32,7 +32,7 @@ def test_words(text, expected):
         ("TS", "typescript"),
     ],
 )
-def test_what_means_the_same_is_one_term(one, other):
+def test_synonyms_are_one_term(one, other):
     assert terms(one) == terms(other) != []
 
 

@@ -27,21 +27,21 @@ def telling(prompt, *triggers):
         ("", "anything", 0.0),
     ],
 )
-def test_a_trigger_matches_as_it_stands(trigger, prompt, expected):
+def test_a_trigger_matches_literally(trigger, prompt, expected):
     assert telling(prompt, trigger) == [expected]
 
 
-def test_a_trigger_that_several_agents_have_tells_less():
+def test_a_shared_trigger_counts_less():
     assert telling("deploy it", "deploy", "deploy", "ship") == [0.1, 0.1, 0.0]
 
 
-def test_an_expression_cannot_take_long_whatever_it_says():
+def test_an_expression_s_time_is_limited():
     assert telling("a" * 3_000, "/(a+)+$/", "/(a|aa)+b/") == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
     ("trigger", "wrong"), [("/(/", "not a regular expression: missing )"), (f"/{'x' * 300}/", "may have 300")]
 )
-def test_a_trigger_that_cannot_be_is_told(trigger, wrong):
+def test_an_invalid_trigger_is_reported(trigger, wrong):
     assert wrong in problem(trigger)
     assert problem("deploy") == problem("/a|b/") == problem("deploy " * 100) == ""

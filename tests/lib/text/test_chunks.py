@@ -67,7 +67,7 @@ def test_nothing_of_a_key_is_kept_while_its_end_is_awaited(body, size):
 
 @every("end", ["-----END PRIVATE KEY-----", "---- END SSH2 ENCRYPTED PRIVATE KEY ----", "Private-MAC: 0a9f"])
 @every("size", [1, 2, 7])
-def test_what_follows_a_key_is_told_wherever_its_last_line_is_cut(end, size):
+def test_text_after_a_cut_key_is_streamed(end, size):
     text = f"-----BEGIN PRIVATE KEY-----\n{'q7Xw' * 16}\n{end}\nand more"
     sent, _ = streamed([text[at : at + size] for at in range(0, len(text), size)])
     assert sent.endswith("and more")
@@ -84,12 +84,12 @@ def test_no_fake_secret_survives_wherever_the_chunks_are_cut(one, cuts):
 
 
 @given(st.text(" abcdefghij.,-_:=/\n", max_size=80), st.integers(1, 9))
-def test_a_stream_without_secrets_stays_as_it_is(text, size):
+def test_a_stream_without_secrets_is_unchanged(text, size):
     if masking.mask(text) == text and all(masking.mask(text[:at]) == text[:at] for at in range(len(text))):
         assert streamed([text[at : at + size] for at in range(0, len(text), size)])[0] == text
 
 
-def test_what_follows_a_secret_is_streamed_on():
+def test_text_after_a_secret_is_streamed():
     sent, _ = streamed(["use gh", "p_", "abcdef", "ghijk", "lmnop now", ", or ", "`password=", "hunt", "er2` there"])
     assert sent == "use ghp_[masked:github-token] now, or `password=[masked:key-value]` there"
 

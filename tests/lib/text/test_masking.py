@@ -107,7 +107,7 @@ def test_each_shape_is_marked_by_its_name(text, masked):
         "cat src/secrets/token_test.py",
     ],
 )
-def test_what_is_no_secret_stays_readable(text):
+def test_other_texts_are_not_masked(text):
     assert mask(text) == text
 
 
@@ -150,7 +150,7 @@ def test_the_other_lines_of_the_table_stay_readable():
     left=st.text(WORD + "-_ (\"'=:\n", max_size=8),
     right=st.text(" )\"',;\n", max_size=3),
 )
-def test_a_token_is_found_glued_to_what_stands_before_it(one, left, right):
+def test_a_token_is_found_after_adjacent_text(one, left, right):
     text = mask(f"{left}{one.secret}{right}")
     # A shape that is only told by where it begins and ends needs an edge.
     assert one.body not in text or (left[-1:].isalnum() or left[-1:] in {"-", "_"})

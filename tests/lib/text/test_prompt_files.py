@@ -62,7 +62,7 @@ def test_skills_and_commands_are_known_by_their_paths(path, known):
     assert is_prompt_file(path) is known
 
 
-def test_what_an_edit_takes_out_is_not_read():
+def test_removed_text_of_an_edit_is_not_read():
     edit = {"file_path": "SKILL.md", "old_string": "!`rm x`", "edits": [{"oldText": "!`rm y`", "newText": "!`ls`"}]}
     assert held_lines(["SKILL.md"], edit) == "ls"
 

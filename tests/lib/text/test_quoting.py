@@ -48,7 +48,7 @@ nasty = st.lists(
         ("", ""),
     ],
 )
-def test_what_a_model_says_cannot_pass_for_ours(said, shown):
+def test_a_model_s_text_cannot_imitate_baton(said, shown):
     assert harmless(said, LONGEST) == shown
 
 

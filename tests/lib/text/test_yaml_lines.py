@@ -47,7 +47,7 @@ def test_plain_words_are_text_and_keys_always():
         ("? [a]\n: b", 1, "a key must be plain text"),
     ],
 )
-def test_what_we_do_not_accept_is_an_error_with_its_line(text, line, says):
+def test_unsupported_yaml_is_an_error_with_its_line(text, line, says):
     with pytest.raises(YamlError) as raised:
         parse(text)
     assert (raised.value.line, says in raised.value.text) == (line, True)

@@ -23,7 +23,7 @@ def test_a_url_is_read(text, parts):
 
 
 @every("text", ["", "http://", "ftp://baton.example", "http:///hooks"])
-def test_what_is_no_url_is_no_server(text):
+def test_an_invalid_url_is_no_server(text):
     with pytest.raises(NoAnswerError, match="has no http or https url"):
         Url(text)
 
@@ -51,7 +51,7 @@ def test_an_answer_is_read_whole(raw, body):
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n{}",
     ],
 )
-def test_a_cut_answer_is_none(raw):
+def test_a_cut_answer_is_no_answer(raw):
     with pytest.raises(NoAnswerError):
         Answer(raw)
 

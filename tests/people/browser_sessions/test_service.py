@@ -33,7 +33,7 @@ def link(http):
     return code
 
 
-def test_a_link_signs_one_browser_in_as_whoever_asked_for_it(people):
+def test_a_link_signs_one_browser_in_as_its_creator(people):
     admin, browser = people
     code = link(admin)
     with browser(**PAGE) as first, browser(**PAGE) as second:
@@ -67,7 +67,7 @@ def test_of_many_who_use_a_link_at_once_one_is_signed_in(people):
         ({"user": "ada"}, 422, "user"),
     ],
 )
-def test_what_proves_nobody_signs_nobody_in(people, body, status, said):
+def test_an_invalid_proof_signs_no_one_in(people, body, status, said):
     with people[1](**PAGE) as browser:
         answer = browser.post("/session", json=body)
         assert (answer.status_code, said in answer.text) == (status, True)
@@ -142,7 +142,7 @@ def test_a_session_ends_with_the_token_that_it_was_made_from(people):
         assert [each.get("/me").status_code for each in (one, other, third)] == [401, 401, 401]
 
 
-def test_a_browser_that_signed_out_is_nobody(people):
+def test_a_signed_out_browser_has_no_user(people):
     admin, browser = people
     text, _ = token(admin, "bs-out")
     with browser(**PAGE) as one:

@@ -49,7 +49,7 @@ def test_the_claim_names_the_user(claims, settings, name):
         ({"preferred_username": None}, {}, "no valid user name"),
     ],
 )
-def test_a_name_that_proves_nothing_names_nobody(claims, settings, said):
+def test_an_unproven_name_matches_no_user(claims, settings, said):
     with pytest.raises(NamesNobody, match=said):
         named(claims, **settings)
 

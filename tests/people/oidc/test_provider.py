@@ -68,7 +68,7 @@ async def test_a_client_without_a_secret_has_pkce(openid):
     assert (await signed_in(openid, client_of(openid, oidc_client_secret=""))).claims["sub"] == "s-ada"
 
 
-async def test_a_secret_may_stand_in_a_file(openid, tmp_path):
+async def test_a_secret_may_be_in_a_file(openid, tmp_path):
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     client = client_of(openid, oidc_client_secret="", oidc_client_secret_file=tmp_path / "secret")
     assert (await signed_in(openid, client)).claims["sub"] == "s-ada"
@@ -83,7 +83,7 @@ async def test_a_provider_may_sign_with_an_elliptic_curve(openid):
         openid.keys.pop()
 
 
-async def test_a_wrong_secret_is_the_operator_s_to_mend(openid):
+async def test_a_wrong_secret_is_an_operator_error(openid):
     client = client_of(openid, oidc_client_secret="another-secret")
     with pytest.raises(ProviderUnavailable) as failed:
         await signed_in(openid, client)
@@ -106,7 +106,7 @@ async def test_clocks_may_differ_by_a_minute(openid, off, taken):
             await signed_in(openid, client)
 
 
-async def test_the_provider_is_described_once_an_hour_and_where_it_was_while_it_is_away(openid):
+async def test_the_provider_s_metadata_is_cached_for_an_hour_and_outages(openid):
     clock = Clock()
     client = client_of(openid, clock=clock)
     openid.seen.clear()
@@ -144,7 +144,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("faults", "said"), FAULTS.values(), ids=FAULTS.keys())
-async def test_a_provider_that_is_none_is_said_to_be_unavailable(openid, faults, said):
+async def test_an_invalid_provider_is_reported_unavailable(openid, faults, said):
     openid.faults.update(faults)
     with pytest.raises(ProviderUnavailable) as failed:
         await client_of(openid).url(state="s" * 43, **OWN)
@@ -162,7 +162,7 @@ async def test_a_provider_that_is_none_is_said_to_be_unavailable(openid, faults,
         ("/keys", "{}", "its answer is invalid"),
     ],
 )
-async def test_a_token_or_keys_that_are_none_sign_nobody_in(openid, path, answer, said):
+async def test_invalid_tokens_or_keys_sign_no_one_in(openid, path, answer, said):
     client = client_of(openid)
     code = await code_of(openid, client)
     openid.faults[path] = {"answer": answer}

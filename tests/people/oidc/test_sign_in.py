@@ -16,7 +16,7 @@ def cookie_of(answer, name):
     return found[0] if found else ""
 
 
-def test_a_person_of_the_company_is_signed_in_as_the_user_whom_an_admin_has_entered(company):
+def test_an_account_signs_in_as_the_user_added_by_an_admin(company):
     company.provider.enter("s-ada", preferred_username="ada")
     assert company.enter("ada", role="lead")["role"] == "lead"
     with company.browser() as browser:
@@ -40,7 +40,7 @@ def test_a_person_of_the_company_is_signed_in_as_the_user_whom_an_admin_has_ente
         assert admin.get("/users/ada").json()["account"] == f"{company.provider.issuer} s-ada"
 
 
-def test_the_attempt_is_a_secret_of_its_browser_that_the_provider_is_not_told(company):
+def test_the_attempt_is_secret_from_the_provider(company):
     with company.browser() as browser:
         answer = browser.post("/session/provider/attempts", json={})
         cookie = cookie_of(answer, "baton-attempt")
@@ -63,7 +63,7 @@ def test_the_attempt_is_a_secret_of_its_browser_that_the_provider_is_not_told(co
         ({"preferred_username": "gone"}, {"disabled": True}, "`gone` is disabled"),
     ],
 )
-def test_an_account_that_names_no_user_signs_nobody_in_and_is_written_down(company, claims, user, said):
+def test_an_account_without_a_user_is_refused_and_audited(company, claims, user, said):
     sub = f"s-refused-{len(str(claims))}"
     company.provider.enter(sub, **claims)
     if user is not None:
@@ -76,7 +76,7 @@ def test_an_account_that_names_no_user_signs_nobody_in_and_is_written_down(compa
     assert said in entry["reason"]
 
 
-def test_an_account_takes_no_other_s_place(company):
+def test_an_account_cannot_take_another_s_user(company):
     """Names at a provider change hands; its subjects do not."""
     company.enter("bob")
     company.enter("boss", role="admin")
@@ -96,7 +96,7 @@ def test_an_account_takes_no_other_s_place(company):
         assert company.sign_in(second, "s-other").status_code == 201
 
 
-def test_what_an_admin_changes_holds_at_once_for_those_who_are_signed_in(company):
+def test_an_admin_s_change_applies_to_signed_in_users_at_once(company):
     company.enter("carol", role="admin")
     company.provider.enter("s-carol", preferred_username="carol")
     with company.browser() as browser, company.admin() as admin:
@@ -126,7 +126,7 @@ def test_an_account_has_a_role_of_a_person(company, role):
     assert (answer.status_code, "role" in answer.text) == (422, True)
 
 
-def test_an_account_s_browser_makes_no_link_that_could_outlast_it(company):
+def test_an_account_s_session_creates_no_longer_link(company):
     company.enter("erin")
     company.provider.enter("s-erin", preferred_username="erin")
     with company.browser() as browser:
@@ -135,7 +135,7 @@ def test_an_account_s_browser_makes_no_link_that_could_outlast_it(company):
         assert (answer.status_code, "cannot create links" in answer.text) == (409, True)
 
 
-def test_of_many_that_use_one_answer_at_once_one_is_signed_in(company):
+def test_one_answer_signs_in_one_browser(company):
     company.enter("fay")
     company.provider.enter("s-fay", preferred_username="fay")
     company.provider.faults["codes_last"] = (
@@ -167,7 +167,7 @@ def test_a_code_is_good_once(company):
         assert (replayed.status_code, "invalid_grant" in replayed.text) == (401, True)
 
 
-def test_another_browser_s_answer_signs_nobody_in(company):
+def test_another_browser_s_answer_is_refused(company):
     """Login CSRF: mallory's answer in the victim's browser, with an attempt of the victim's or with none."""
     company.enter("mallory")
     company.provider.enter("s-mallory", preferred_username="mallory")
@@ -181,7 +181,7 @@ def test_another_browser_s_answer_signs_nobody_in(company):
         assert victim.get("/me").status_code == 401
 
 
-def test_an_old_or_bent_attempt_is_none(company):
+def test_an_expired_or_altered_attempt_is_refused(company):
     company.enter("hal")
     company.provider.enter("s-hal", preferred_username="hal")
     with company.browser() as browser:
@@ -211,7 +211,7 @@ def test_an_old_or_bent_attempt_is_none(company):
         "/ui/é", "/uix/",
     ],
 )  # fmt: skip
-def test_nobody_is_sent_anywhere_but_to_a_page_of_the_console(company, path):
+def test_sign_in_redirects_to_the_console_only(company, path):
     with company.browser() as browser:
         answer = browser.post("/session/provider/attempts", json={"return_to": path})
         assert answer.status_code == 422, answer.text
@@ -221,7 +221,7 @@ def test_nobody_is_sent_anywhere_but_to_a_page_of_the_console(company, path):
 
 @every("headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
 @every("path", ["/session/provider", "/session/provider/attempts"])
-def test_another_site_s_page_begins_and_ends_nothing(company, path, headers):
+def test_another_site_cannot_start_or_end_a_session(company, path, headers):
     with company.browser() as browser:
         answer = browser.post(path, json={}, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden_origin")
@@ -265,7 +265,7 @@ def test_an_id_token_is_taken_only_as_the_standard_says(company, fault):
         assert browser.get("/me").status_code == 401
 
 
-def test_an_answer_of_another_provider_reaches_this_one_s_token_endpoint_never(company):
+def test_another_provider_s_answer_never_reaches_the_token_endpoint(company):
     """Mix-up (RFC 9207)."""
     company.enter("jan")
     company.provider.enter("s-jan", preferred_username="jan")
@@ -301,7 +301,7 @@ def test_a_provider_that_signs_with_a_new_key_is_asked_for_it(company):
         ({"code": "made-up"}, "invalid_grant"),
     ],
 )
-def test_what_the_provider_answers_instead_is_said_in_words(company, answer, said):
+def test_a_provider_s_error_is_shown(company, answer, said):
     with company.browser() as browser:
         state = answer_of(company.begin(browser))["state"]
         refused = browser.post("/session/provider", json={"state": state} | answer)
@@ -322,7 +322,7 @@ def test_an_agent_on_the_machine_has_nothing_to_sign_in_with(company):
         assert agent.post("/session/provider", json={"state": answer_of(url)["state"], "code": "x"}).status_code == 401
 
 
-def test_a_page_of_the_console_may_be_reached_from_another_site_and_its_data_may_not(company):
+def test_console_pages_are_linkable_from_other_sites_but_not_their_data(company):
     from_the_provider = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     with company.server.agent(**from_the_provider) as browser:
         assert browser.get("/ui/sign-in/account?code=a&state=b").status_code == 200

@@ -99,7 +99,7 @@ AGENTS = [
 ]
 
 
-def test_what_a_prompts_agent_was_told_is_recorded_and_counted(http):
+def test_feedback_on_a_prompt_is_recorded_and_counted(http):
     route = http.post("/route", json={"prompt": "use the test-fixer agent please", "roster": AGENTS}).json()
     assert route["selected_agent"] == "test-fixer"
     kept = until(lambda: (answer := http.get(f"/decisions/{route['id']}")).status_code == 200 and answer.json())

@@ -15,7 +15,7 @@ def said(route_id, user="ann", **fields):
     return Feedback(route_id=route_id, user=user, **(given | fields))
 
 
-async def test_a_later_word_of_the_same_person_takes_the_earlier_one_s_place(database):
+async def test_a_person_s_later_feedback_replaces_the_earlier(database):
     await route_feedback.put(database, "default", said("r1"))
     await route_feedback.put(database, "default", said("r1", user="bob"))
     await route_feedback.put(database, "default", said("r1", right_agent="", at=NOON + DAY))

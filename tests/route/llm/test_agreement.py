@@ -27,9 +27,7 @@ def server(database, redis):
         ("scorer", 0, 20, 0, True),
     ],
 )
-async def test_people_who_disagree_hold_a_model_back_for_as_long_as_it_counts(
-    database, server, tier, right, wrong, days, allows
-):
+async def test_disagreement_disables_a_model_while_it_counts(database, server, tier, right, wrong, days, allows):
     await feedback(database, tier, right, wrong, datetime.now(UTC) - timedelta(days=days))
     await server.breakers.count_agreement(server.breaker)
     assert server.breaker.allows == allows
@@ -49,7 +47,7 @@ async def test_a_reset_gives_a_model_that_was_held_back_another_chance(database,
 
 
 @pytest.mark.parametrize("action", ["open", "close"])
-async def test_what_people_said_counts_on_when_a_person_holds_a_breaker(database, server, action):
+async def test_feedback_counts_while_a_breaker_is_held(database, server, action):
     await feedback(database, "model", 0, 20, datetime.now(UTC))
     await server.breakers.set(ADMIN, "model", action, "")
     await server.breakers.count_agreement(server.breaker)
@@ -64,7 +62,7 @@ async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_i
 
 
 @pytest.mark.parametrize(("decided_in", "said_in"), [("acme", "other"), ("other", "acme")])
-async def test_what_another_organisation_decided_or_said_does_not_count(database, server, decided_in, said_in):
+async def test_feedback_of_another_organisation_does_not_count(database, server, decided_in, said_in):
     await feedback(database, "model", 0, 20, datetime.now(UTC), decided_in=decided_in, said_in=said_in)
     await server.breakers.count_agreement(server.breaker)
     assert server.breaker.status().agreement.judged == 0

@@ -33,7 +33,7 @@ def test_calls_that_fail_fast_open_it_too(failed, of, opens):
     assert bool(cause_to_open([Bucket(0, of, 0, failed)], OURS)) == opens
 
 
-def test_the_cause_says_how_many_of_how_many():
+def test_the_cause_has_the_counts():
     assert cause_to_open([Bucket(0, 20, 8, 0)], OURS) == "8 of 20 calls took longer than 80 ms"
     assert cause_to_open([Bucket(0, 20, 0, 20)], OURS) == "20 of 20 calls failed"
 
@@ -64,7 +64,7 @@ def test_sums_of_two_processes_are_the_sums_of_both(one, other):
 
 
 @given(st.integers(0, 200), st.integers(1, 200))
-def test_the_wilson_bound_lies_below_the_rate(hits, total):
+def test_the_wilson_bound_is_below_the_rate(hits, total):
     hits = min(hits, total)
     assert 0 <= wilson_lower(hits, total) <= hits / total + 1e-9
     assert wilson_lower(hits, total) <= wilson_lower(hits * 10, total * 10) + 1e-9
@@ -78,13 +78,13 @@ def test_each_opening_in_a_row_lasts_twice_as_long_up_to_the_limit():
     assert lasts == [30, 60, 120, 240, 300, 300]
 
 
-def test_one_that_opens_soon_after_it_closed_goes_on_doubling():
+def test_a_soon_reopened_breaker_doubles_its_pause():
     slow = [Bucket(0, 100, 100, 0)]
     assert judged(State(since=1_000, times=2), slow, 1_100, OURS).times == 3
     assert judged(State(since=1_000, times=2), slow, 1_301, OURS).times == 1
 
 
-def test_nobody_probes_before_its_time_and_one_alone_after():
+def test_one_probe_runs_after_the_pause():
     state = opened(0, 1_000.0, "slow", OURS)
     assert leased(state, 1_029.9) is None
     mine = leased(state, 1_030.0)
@@ -138,6 +138,6 @@ def test_it_never_stays_shut_for_longer_than_the_limit_without_a_probe(steps):
         assert leased(state, max(state.until, state.leased_until)) is not None or state.phase == "closed"
 
 
-def test_a_state_goes_through_json_unchanged():
+def test_a_state_survives_json():
     state = opened(3, 1_700_000_000.123456, "slow", OURS)
     assert msgspec.json.decode(msgspec.json.encode(state), type=State) == state

@@ -70,7 +70,7 @@ async def test_breakers_do_not_share_counts(new):
     assert (await new("node").read()).buckets == []
 
 
-async def test_one_that_is_forgotten_starts_anew(new):
+async def test_a_deleted_breaker_restarts(new):
     store = new()
     await store.swap(await store.count(slow=True, failed=True), opened(0, 0.0, "slow", LIMITS))
     await store.forget()
@@ -78,7 +78,7 @@ async def test_one_that_is_forgotten_starts_anew(new):
     assert (kept.state, kept.buckets) == (State(), [])
 
 
-async def test_what_another_version_left_counts_as_nothing(new, redis):
+async def test_another_version_s_state_is_ignored(new, redis):
     await redis.call(b"HSET", b"{baton}:breaker:{acme/model}", b"s", b'{"phase": "ajar"}')
     store = new()
     kept = await store.read()
@@ -86,7 +86,7 @@ async def test_what_another_version_left_counts_as_nothing(new, redis):
     assert await store.swap(kept, opened(0, 0.0, "slow", LIMITS))
 
 
-async def test_while_redis_is_away_the_process_counts_alone(away):
+async def test_without_redis_the_process_counts_by_itself(away):
     for _ in range(20):
         kept = await away.count(slow=True, failed=False)
     assert totals(kept.buckets) == (20, 20, 0)
@@ -111,7 +111,7 @@ async def test_a_breaker_counts_locally_until_redis_is_back(redis):
     assert (kept.local, kept.state.phase, kept.buckets) == (False, "open", [])
 
 
-async def test_a_change_made_while_redis_was_away_does_not_hinder_the_next_one(new, away):
+async def test_a_change_during_an_outage_does_not_block_the_next(new, away):
     store = new()
     before = await store.count(slow=True, failed=False)
     there, store._redis = store._redis, away._redis

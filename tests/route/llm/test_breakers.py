@@ -25,7 +25,7 @@ async def away():
     await redis.close()
 
 
-async def test_what_all_servers_count_together_closes_the_way_for_all(new):
+async def test_failures_of_all_servers_open_the_breaker_together(new):
     servers = [new() for _ in range(5)]
     for server in servers:
         await server.calls(200, 200)
@@ -48,7 +48,7 @@ async def test_a_breaker_opens_after_ten_slow_calls_and_logs_it_once(new, caplog
     assert round(seen.state.until - seen.state.since) == 30
 
 
-async def test_nobody_waits_for_the_store(new):
+async def test_a_call_does_not_wait_for_the_store(new):
     server = new()
     server.breaker.count(200, "answered")
     assert server.breaker.status().calls == 0
@@ -60,7 +60,7 @@ async def test_nobody_waits_for_the_store(new):
     ("took_ms", "marks", "slow", "failed"),
     [(80, {}, 0, 0), (80.1, {}, 1, 0), (1, {"failed": True}, 0, 1), (1, {"timed_out": True}, 1, 1)],
 )
-async def test_what_counts_as_slow_and_what_as_failed(new, took_ms, marks, slow, failed):
+async def test_slow_and_failed_calls_are_distinguished(new, took_ms, marks, slow, failed):
     server = new()
     server.breaker.count(took_ms, "outcome", **marks)
     await server.breaker.settle()
@@ -93,7 +93,7 @@ async def test_a_probe_that_fails_or_is_slow_opens_it_for_longer(new, redis, ans
     assert (state.phase, state.times, round(state.until - state.since)) == ("open", 2, 60)
 
 
-async def test_before_its_time_nobody_probes(new):
+async def test_no_probe_runs_before_the_pause_ends(new):
     server = new()
     await server.calls(*[200] * 10)
     await server.breaker.refresh()
@@ -118,7 +118,7 @@ async def test_a_server_that_dies_while_it_probes_is_followed_by_another(new, re
     assert other.phase == "closed"
 
 
-async def test_while_redis_is_away_each_server_judges_for_itself(new, away):
+async def test_without_redis_each_server_has_its_own_breaker(new, away):
     one, other = new(redis=away), new(redis=away)
     await one.calls(*[200] * 10)
     await other.breaker.refresh()
@@ -126,7 +126,7 @@ async def test_while_redis_is_away_each_server_judges_for_itself(new, away):
     assert one.breaker.status().local
 
 
-async def test_a_person_holds_it_open_or_closed_on_every_server_and_the_log_says_who(new, sqlite):
+async def test_a_person_holds_a_breaker_on_every_server_and_is_audited(new, sqlite):
     one, other = new(), new()
     await one.breakers.load()
     await other.breakers.load()
@@ -145,7 +145,7 @@ async def test_a_person_holds_it_open_or_closed_on_every_server_and_the_log_says
     assert (entries[1].before["held"], entries[1].after["held"]) == ("", "open")
 
 
-async def test_a_reset_starts_it_anew_on_every_server(new, away):
+async def test_a_reset_restarts_a_breaker_on_every_server(new, away):
     one, other = new(), new(redis=away)
     for server in (one, other):
         await server.breakers.load()
@@ -157,7 +157,7 @@ async def test_a_reset_starts_it_anew_on_every_server(new, away):
     assert other.breaker.allows
 
 
-async def test_what_is_held_open_is_not_probed(new, redis):
+async def test_a_held_breaker_is_not_probed(new, redis):
     server = new()
     await server.calls(*[200] * 10)
     await server.breakers.set(ADMIN, "model", "open", "")

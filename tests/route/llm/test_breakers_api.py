@@ -32,7 +32,7 @@ FLAGS = {
 
 
 @pytest.mark.slow
-async def test_routing_asks_the_model_over_http_and_shows_how_it_is(tmp_path):
+async def test_routing_asks_the_model_over_http_and_shows_its_state(tmp_path):
     (tmp_path / "home").mkdir()
     async with ChatEndpoint() as endpoint:
         env = FLAGS | {"BATON_MODEL_URL": endpoint.url}

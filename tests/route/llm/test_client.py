@@ -48,7 +48,7 @@ async def test_the_question_and_the_answer_are_openais(client, endpoint):
 
 @pytest.mark.parametrize("how", ["answers", "streams", "streams_and_stays"])
 @pytest.mark.parametrize("says", ["hello", "data: [DONE]", "a\n\nb", "é👋🏽"])
-async def test_an_answer_comes_in_one_piece_or_in_events(client, endpoint, how, says):
+async def test_an_answer_is_whole_or_streamed(client, endpoint, how, says):
     endpoint.how, endpoint.says = how, says
     assert (await ask(client, endpoint)).text == says
 
@@ -63,7 +63,7 @@ async def test_without_key_and_model_none_is_sent(client, endpoint):
 @pytest.mark.parametrize(
     ("how", "kind"), [("hangs", "timeout"), ("hangs_after_headers", "timeout"), ("trickles", "timeout")]
 )
-async def test_what_takes_too_long_is_cut_and_its_connection_closed(client, endpoint, how, kind):
+async def test_a_slow_answer_is_cut_and_its_connection_closed(client, endpoint, how, kind):
     endpoint.how = how
     with pytest.raises(ModelFailed, match="no answer within 100 ms") as failed:
         await ask(client, endpoint, timeout_s=0.1)
@@ -101,7 +101,7 @@ async def test_an_answer_without_end_is_cut_by_its_size(client, endpoint):
         ("hangs_up_midway", "garbage", 0),
     ],
 )
-async def test_what_cannot_be_used_is_a_failure_of_its_kind(client, endpoint, how, kind, status):
+async def test_an_unusable_answer_is_a_failure_of_its_kind(client, endpoint, how, kind, status):
     endpoint.how = how
     with pytest.raises(ModelFailed) as failed:
         await ask(client, endpoint, timeout_s=20)
@@ -117,7 +117,7 @@ async def test_the_next_call_is_served_after_every_failure(client, endpoint):
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "http://", "http://[::1"])
-async def test_nobody_there_is_a_failure(client, url):
+async def test_a_refused_connection_is_a_failure(client, url):
     with pytest.raises(ModelFailed) as failed:
         await client.chat(Endpoint(url=url), QUESTION, timeout_s=20, max_tokens=8)
     assert failed.value.kind == "unreachable"

@@ -37,7 +37,7 @@ def test_a_payload_as_a_client_sends_it_gets_the_typed_answer(http):
     assert route(http, SURE, sessionId="s1") | {"id": 0, "timings_ms": 0} == found | {"id": 0, "timings_ms": 0}
 
 
-def test_nobody_is_an_answer_with_a_reason_and_the_five_best(http):
+def test_no_agent_is_an_answer_with_a_reason_and_the_five_best(http):
     found = route(http, "what shall I cook tonight", roster=[*ROSTER, {"name": "d"}, {"name": "e"}, {"name": "f"}])
     assert (found["selected_agent"], found["tier"]) == ("", "none")
     assert "not about what these agents do" in found["reason"]
@@ -46,7 +46,7 @@ def test_nobody_is_an_answer_with_a_reason_and_the_five_best(http):
     assert found["confidence"] == found["candidates"][0]["score"]
 
 
-def test_several_things_that_a_prompt_asks_for_are_told_apart(http):
+def test_several_requests_of_a_prompt_are_separated(http):
     prompt = "Make the slow SQL queries fast with an index, then write unit tests for the parser."
     found = route(http, prompt)
     assert [one["agent"] for one in found["intents"]] == ["db-tuner", "test-writer"]
@@ -56,12 +56,12 @@ def test_several_things_that_a_prompt_asks_for_are_told_apart(http):
     assert route(http, "write unit tests for the parser")["intents"] == []
 
 
-def test_the_status_tells_that_meanings_are_compared(http):
+def test_the_status_shows_the_comparison_by_meaning(http):
     route(http, SURE)
     assert http.get("/status").json()["word_table"] == "loaded"
 
 
-def test_automated_work_is_told(http):
+def test_automated_prompts_are_reported(http):
     found = route(http, "orchestrate parallel agents for the helm charts of our kubernetes pods")
     assert found["workflow"] == {"detected": True, "type": "parallel"}
 
@@ -183,7 +183,7 @@ THREE = """\
 """
 
 
-def test_prompts_are_routed_to_the_agents_of_the_session_and_of_nobody_else(http):
+def test_prompts_are_routed_to_the_session_s_agents_only(http):
     told(http, "has three", THREE, checksum="3-3")
     refund = "the refund of a gift card is wrong"
     assert route(http, refund, roster=None, session_id="has three")["selected_agent"] == "checkout-engineer"
@@ -209,7 +209,7 @@ def test_agents_that_cannot_be_read_are_named_and_routed_over_without(http):
 
 
 @every("checksum", ["x", "1", "-1", "1-1-1", "1" * 20 + "-1"])
-def test_what_is_no_checksum_is_not_asked_for(http, checksum):
+def test_an_invalid_checksum_is_not_requested(http, checksum):
     body = {"hook_event_name": "SessionStart", "session_id": f"bad {checksum}", "source": "startup"}
     answer = http.post("/hooks/claude-code", json=body, headers={"Baton-Agents": checksum})
     assert (answer.status_code, "baton-wants" in answer.headers) == (200, False)

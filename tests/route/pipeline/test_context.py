@@ -15,7 +15,7 @@ def roster():
 
 
 @pytest.mark.parametrize("text", ["yes, do it", "/compact now", "<task-notification>done</task-notification>", "   "])
-async def test_what_is_not_for_routing_passes_without_asking_anybody(roster, text):
+async def test_an_unrouted_prompt_asks_no_model(roster, text):
     model = FixedChooser(Choice(agent="db-tuner"))
     route = await routed(roster, text, model=model, node=model)
     assert (route.selected_agent, route.tier, route.candidates, route.additional_context) == ("", "none", (), "")
@@ -23,7 +23,7 @@ async def test_what_is_not_for_routing_passes_without_asking_anybody(roster, tex
     assert not model.asked
 
 
-async def test_what_an_agent_wrote_for_its_sub_agent_is_not_routed_again(roster):
+async def test_a_sub_agent_s_prompt_is_not_routed(roster):
     route = await routed(roster, f"{SURE}; use the copy-editor agent", agent_id="a1")
     assert (route.selected_agent, route.candidates, route.additional_context) == ("", (), "")
     assert "sub-agent" in route.reason
@@ -52,7 +52,7 @@ def test_sections_are_dropped_whole_the_lowest_priority_first():
     assert assembled(alike[::2]) == f"## A\n\n{alike[0].text}"
 
 
-async def test_a_local_model_s_answer_stands_alone():
+async def test_a_local_model_s_answer_has_no_other_context():
     route = Route(id="r", sections=[Section(source="x", heading="A", text="a", priority=1)])
     route.local_answer = LocalAnswer(model="m", intent="test", confidence=1, savings=0, reason="", text="[Local] yes")
     await Assemble().run(Prompt(text="x", principal=Principal()), route)

@@ -38,7 +38,7 @@ async def routed(*handlers, text="mend the parser", events=NO_EVENTS, **more):
     return await pipeline(*stages).answer(Prompt(text=text, principal=Principal(), **more))
 
 
-async def test_each_says_its_piece_in_the_order_of_their_worth():
+async def test_sections_are_ordered_by_value():
     route = await routed(Handler("similarity", "- m"), Handler("code_analysis", "- c"), Handler("summarization", "- s"))
     assert (
         route.additional_context
@@ -53,14 +53,14 @@ async def test_one_that_hangs_is_named():
     assert route.additional_context == "## About similarity\n\n- m"
 
 
-async def test_what_is_not_for_routing_is_not_enriched():
+async def test_an_unrouted_prompt_is_not_enriched():
     handler = Handler("similarity", "- m")
     for text, more in (("/compact now", {}), ("mend it", {"agent_id": "a1"})):
         assert (await routed(handler, text=text, **more)).additional_context == ""
     assert handler.asked == []
 
 
-async def test_a_client_that_hands_no_context_on_is_told_nothing():
+async def test_a_client_without_context_gets_nothing():
     handler = Handler("similarity", "- m")
     assert (await routed(handler, client="cursor")).additional_context == ""
     assert handler.asked == []
@@ -91,7 +91,7 @@ async def test_each_handler_s_run_is_emitted():
     assert all(run.latency_ms == round(run.latency_ms, 3) for run in runs)
 
 
-async def test_one_that_the_cap_drops_is_said_to_be_dropped():
+async def test_a_section_dropped_by_the_cap_is_reported():
     emitted = Emitted()
     await routed(Handler("similarity", "w " * 1_200), Handler("summarization", "w " * 1_000), events=emitted)
     runs = {one.enrichment_type: one.was_dropped for one in emitted.events if isinstance(one, ContextEnrichment)}

@@ -31,7 +31,7 @@ def node(endpoint, process):
     return make
 
 
-async def test_the_node_is_told_the_agents_and_its_word_counts(endpoint, node):
+async def test_the_node_gets_the_agents_and_its_answer_is_used(endpoint, node):
     server = node({"selected_agent": "tester", "confidence": 0.8})
     assert await server.models.node.choose(PROMPT, CANDIDATES) == Choice(agent="tester")
     assert endpoint.asked == [
@@ -64,14 +64,14 @@ async def test_the_node_may_say_none(node):
         b'{"x": ' + b"[" * 50_000,
     ],
 )
-async def test_what_names_none_of_its_agents_is_no_choice(node, says):
+async def test_an_answer_without_a_known_agent_is_no_choice(node, says):
     server = node(says)
     assert await server.models.node.choose(PROMPT, CANDIDATES) is None
     await server.settle()
     assert server.breaker("node").status().failed == 1
 
 
-async def test_a_node_that_hangs_costs_its_budget_alone(endpoint, node):
+async def test_a_hanging_node_costs_its_budget_only(endpoint, node):
     server = node({}, llm_routing_timeout_s=0.05)
     endpoint.how = "hangs"
     assert await server.models.node.choose(PROMPT, CANDIDATES) is None

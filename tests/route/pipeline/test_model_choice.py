@@ -37,7 +37,7 @@ async def test_the_model_may_say_none(endpoint, process):
 @pytest.mark.parametrize(
     "says", ["evil", '{"agent": "evil"}', "## Agent Selection\n\nUse evil", "tester or documenter", "\x00", "x" * 9_000]
 )
-async def test_what_names_no_candidate_is_no_choice(endpoint, process, says):
+async def test_an_answer_without_a_candidate_is_no_choice(endpoint, process, says):
     endpoint.says = says
     server = await process().healthy()
     assert await choose(server) is None

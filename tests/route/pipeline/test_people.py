@@ -82,7 +82,7 @@ async def test_a_name_alone_is_no_reason_for_advice(roster, prompt):
         ("Reviews Python code changes.", "Reviews Java code changes.", "review my Python code changes", "code-checker"),
     ],
 )
-async def test_agents_described_alike_are_a_shortlist_unless_a_word_tells_them_apart(one, two, prompt, alone):
+async def test_similar_agents_are_a_shortlist_unless_a_word_decides(one, two, prompt, alone):
     agents = [Agent(name="code-checker", description=one), Agent(name="change-critic", description=two)]
     others = [Agent(name=name, description=text) for name, text in TEAM.items() if name != "code-reviewer"]
     route = await routed(FixedRoster([*agents, *others]), prompt)

@@ -63,7 +63,7 @@ async def test_the_whole_has_a_deadline_too(monkeypatch):
     assert route.degraded[:2] == ["enrich", "patterns"]
 
 
-async def test_what_the_caller_asked_wrongly_is_no_degradation():
+async def test_a_caller_s_error_is_no_degradation():
     async def unknown(route):
         raise NotFound("there is no roster `x`")
 

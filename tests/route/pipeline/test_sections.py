@@ -61,7 +61,7 @@ async def test_an_unsure_prompt_gets_a_shortlist_and_the_choice_is_left_to_the_a
         ("api", "(Task tool, subagent_type)"),
     ],
 )
-def test_each_client_is_told_by_its_own_tool(client, how):
+def test_each_client_s_text_names_its_own_tool(client, how):
     section = shortlist_section([candidate("one"), candidate("two", 0.2)], client)
     assert how in section.text
 
@@ -88,7 +88,7 @@ def test_at_most_three_are_listed_and_none_that_is_near_nothing():
     assert shortlist_section([candidate("one", 0.01)], "claude-code") is None
 
 
-def test_a_line_says_when_to_use_the_agent_where_its_description_does():
+def test_a_line_has_the_agent_s_usage_hint():
     text = shortlist_section(
         [
             candidate("pay", 0.5, "An expert of invoices. Use this agent when an invoice is overdue."),

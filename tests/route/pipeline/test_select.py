@@ -18,14 +18,14 @@ def roster():
     return FixedRoster()
 
 
-async def test_nobody_is_chosen_for_a_prompt_that_is_for_nobody_yet_the_best_are_shown(roster):
+async def test_an_unmatched_prompt_gets_no_agent_but_the_best_are_shown(roster):
     route = await routed(roster, NOBODY)
     assert (route.selected_agent, route.tier, len(route.candidates)) == ("", "none", 3)
     assert "not about what these agents do" in route.reason
     assert route.additional_context == ""
 
 
-async def test_a_named_agent_goes_before_everything_else(roster):
+async def test_a_mentioned_agent_has_priority(roster):
     model = FixedChooser(Choice(agent=""))
     route = await routed(roster, f"use the copy-editor agent: {SURE}", node=model, model=model)
     assert (route.selected_agent, route.tier, route.confidence) == ("copy-editor", "explicit", NAMED)
@@ -43,7 +43,7 @@ async def test_a_named_agent_goes_before_everything_else(roster):
         (None, ("scorer", "db-tuner")),
     ],
 )
-async def test_a_node_goes_before_the_scorer_and_can_name_nobody_else(roster, choice, expected):
+async def test_a_node_precedes_the_scorer_and_chooses_among_the_agents(roster, choice, expected):
     route = await routed(roster, SURE, node=FixedChooser(choice))
     assert (route.tier, route.selected_agent) == expected
 
@@ -57,7 +57,7 @@ async def test_a_node_goes_before_the_scorer_and_can_name_nobody_else(roster, ch
         (None, ("none", "")),
     ],
 )
-async def test_a_model_is_asked_when_the_scorer_is_unsure_and_can_name_nobody_else(choice, expected):
+async def test_an_unsure_scorer_asks_the_model_about_its_candidates(choice, expected):
     model = FixedChooser(choice)
     route = await routed(FixedRoster(ALIKE), UNSURE, model=model, threshold=0.6)
     assert 0.1 <= route.confidence <= 0.6
@@ -73,7 +73,7 @@ async def test_a_sure_scorer_asks_no_model(roster):
     assert not model.asked
 
 
-async def test_without_the_table_the_answer_says_so():
+async def test_a_missing_word_table_is_reported():
     class Plain(FixedRoster):
         degraded = True
 
@@ -82,7 +82,7 @@ async def test_without_the_table_the_answer_says_so():
     assert route.selected_agent == "db-tuner"
 
 
-async def test_an_empty_roster_has_nobody_to_choose():
+async def test_an_empty_roster_gives_no_agent():
     route = await routed(FixedRoster([]), SURE)
     assert (route.selected_agent, route.reason, route.candidates) == (
         "",
@@ -91,7 +91,7 @@ async def test_an_empty_roster_has_nobody_to_choose():
     )
 
 
-async def test_a_model_is_not_asked_about_what_is_for_nobody(roster):
+async def test_an_unmatched_prompt_asks_no_model(roster):
     model = FixedChooser(Choice(agent="copy-editor"))
     route = await routed(roster, NOBODY, model=model)
     assert (route.selected_agent, model.asked) == ("", [])
@@ -111,7 +111,7 @@ async def test_an_agent_that_is_named_to_be_left_out_is_neither_chosen_nor_shown
     assert "copy-editor" not in route.additional_context
 
 
-async def test_parts_of_a_prompt_for_different_agents_are_intents_and_an_agent_asked_for_goes_before_them(roster):
+async def test_parts_for_different_agents_are_intents_after_a_mentioned_agent(roster):
     prompt = "make this slow sql query fast, then repair the flaky unit tests"
     route = await routed(roster, prompt)
     assert [one.agent for one in route.intents] == ["db-tuner", "test-writer"]

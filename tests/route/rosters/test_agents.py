@@ -66,7 +66,7 @@ def test_files_are_read_in_the_order_of_their_paths():
     assert [agent.name for agent in agents_in(files)] == ["a", "b"]
 
 
-def test_rows_with_an_underscore_stand_for_no_agent():
+def test_rows_with_an_underscore_are_no_agents():
     row = Row(description="d", prompt="p", triggers=["t"])
     table = Roster(id="r", description="d", agents={"_default": Row(), "one": row, "bare": None})
     assert policy_agents(table) == [Agent(name="one", description="d", body="p", triggers=("t",)), Agent(name="bare")]

@@ -75,7 +75,7 @@ def test_files_are_taken_as_they_are_and_a_definition_is_served(people):
     assert people["dan"].get("/routing/rosters/nothing/agents/nobody").status_code == 404
 
 
-def test_what_was_pushed_is_read_where_it_was_put_with_its_etag(people):
+def test_a_pushed_roster_is_read_with_its_etag(people):
     put = people["lea"].put("/rosters/sheds", json=ONE | {"description": "ours", "reason": "spring"})
     got = people["dan"].get("/rosters/sheds")
     assert got.json() == put.json()
@@ -91,7 +91,7 @@ def test_what_was_pushed_is_read_where_it_was_put_with_its_etag(people):
     assert people["dan"].get("/rosters/sheds").status_code == 404
 
 
-def test_another_team_s_rosters_are_not_there(people):
+def test_another_team_s_rosters_are_not_found(people):
     assert people["lea"].put("/rosters/plants", json=TWO, headers={"If-Match": "*"}).status_code == 200
     for path in (
         "/rosters/plants",

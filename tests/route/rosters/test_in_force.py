@@ -80,7 +80,7 @@ async def test_a_push_and_a_removal_are_followed_without_reading_other_rosters(s
     assert [each.name for each in one.in_force.pushed(LEAD)] == ["yard"]
 
 
-async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_stands(servers):
+async def test_a_team_s_rosters_share_one_index_with_each_agent_s_place(servers):
     one, _ = servers
     admin = Principal(user="ada", role="admin", team="blue")
     await one.push(TOMATO, name="garden")
@@ -91,7 +91,7 @@ async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_s
     assert (await one.names(admin))[0] == ["gamma"]
 
 
-async def test_what_a_team_s_prompts_are_routed_over_is_indexed_before_it_is_in_force(servers, monkeypatch):
+async def test_a_roster_is_indexed_before_it_is_active(servers, monkeypatch):
     one, other = servers
     await one.push(TOMATO, name="garden")
     await one.push(BICYCLE, name="yard")

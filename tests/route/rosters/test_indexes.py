@@ -42,7 +42,7 @@ async def test_a_roster_that_cannot_be_read_fails_for_those_who_asked_and_is_tri
     assert len(await indexes.get("d", agents)) == 1
 
 
-async def test_without_the_table_agents_are_compared_by_words_and_it_is_said():
+async def test_without_the_word_table_agents_are_compared_by_words():
     def missing():
         raise WordTableMissing("seeded")
 

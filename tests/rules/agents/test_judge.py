@@ -59,7 +59,7 @@ def decide(agent="hand", rosters=ROSTERS, **given):
         ("Explore", {"spawning_agent": "crew:hand"}, "hierarchy", "spawning_agent", "cannot spawn agent", "lead"),
     ],
 )  # fmt: skip
-def test_what_is_refused_says_why_and_what_is_allowed(agent, given, code, field, part, allowed):
+def test_a_refused_start_names_the_reason_and_the_allowed_agents(agent, given, code, field, part, allowed):
     refusal = decide(agent, **given)
     assert isinstance(refusal, Refusal)
     assert refusal.code == code
@@ -119,11 +119,11 @@ def test_checks_come_in_their_order(given, code):
         ("crew:hand", {}),
     ],
 )
-def test_what_is_allowed_is_planned(agent, given):
+def test_an_allowed_start_is_planned(agent, given):
     assert decide(agent, **given).task_id == "agent_7"
 
 
-def test_a_spawner_in_no_roster_is_not_judged_and_that_is_said():
+def test_a_spawner_outside_all_rosters_is_not_judged_and_reported():
     (note,) = decide(spawning_agent="stranger").notes
     assert "`stranger` is in none of the rosters" in note
     assert decide(spawning_agent="lead", **SAID).notes == ()
@@ -145,12 +145,12 @@ def test_models_of_a_plan(agent, display, cli, tier, colour):
     assert plan.acp.model == cli
 
 
-def test_the_first_roster_wins_and_one_can_be_asked_alone():
+def test_the_first_roster_wins_or_a_named_one():
     assert decide().roster == "crew"
     assert decide(rosters=Rosters(ROSTERS.by_id, ["plain"], {})).display_model == "opus"
 
 
-def test_a_plan_says_how_the_client_is_started():
+def test_a_plan_has_the_client_s_command():
     plan = decide(model="opus", thinking_budget=2048)
     assert plan.argv[:5] == ("claude", "-p", "--output-format", "text", "--append-system-prompt")
     assert plan.argv[5] == plan.system_prompt

@@ -52,7 +52,7 @@ def own(model):
         ("", None, "nobody", {}, ("", "", "none")),
     ],
 )
-def test_the_first_that_says_something_decides(asked, file, name, more, expected):
+def test_the_first_model_in_order_decides(asked, file, name, more, expected):
     choice = choose(asked, file, found(name, **more))
     assert (choice.name, choice.full, choice.step) == expected
     assert choice.reason

@@ -65,7 +65,7 @@ def test_the_first_roster_that_knows_the_name_wins():
     assert model("explore", order=("two", "one")) == "opus"
 
 
-def test_a_teams_alias_comes_before_all_rosters():
+def test_a_team_s_alias_precedes_all_rosters():
     assert model("finder", aliases={"finder": "one:architect"}) == "opus"
     assert model("explore", aliases={"explore": "architect"}) == "opus"
 

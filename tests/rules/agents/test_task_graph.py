@@ -48,7 +48,7 @@ def states(one):
         ({"a": "a", "b": "z z"}, [("tasks.a", "itself"), ("tasks.b", "unknown task"), ("tasks.b", "2 times")]),
     ],
 )
-def test_a_graph_that_cannot_be_carried_out_is_told_by_name(tasks, said):
+def test_an_impossible_graph_is_reported_by_name(tasks, said):
     found = faults(specs(**tasks))
     assert len(found) == len(said)
     for fault, (field, part) in zip(found, said, strict=True):
@@ -56,7 +56,7 @@ def test_a_graph_that_cannot_be_carried_out_is_told_by_name(tasks, said):
         assert part in fault.message
 
 
-def test_of_very_many_faults_the_first_are_told():
+def test_many_faults_are_shortened():
     tasks = {f"t{number}": TaskSpec(agent_type="x", depends_on=(f"u{number}", "v")) for number in range(1_000)}
     found = faults(tasks)
     assert MOST_FAULTS <= len(found) < MOST_FAULTS + 2
@@ -108,7 +108,7 @@ def _above(tasks, name):
 
 
 @given(orders(), st.sampled_from(["wave", "ready"]), st.data())
-def test_whatever_ends_how_no_graph_comes_to_a_standstill_and_nothing_starts_too_early(tasks, barrier, data):
+def test_no_graph_stalls_and_no_task_starts_early(tasks, barrier, data):
     one = graph(tasks, barrier=barrier)
     for _ in range(3 * len(tasks)):
         running = [name for name, task in one.tasks.items() if task.state == "running"]
@@ -142,7 +142,7 @@ def test_a_failed_task_skips_all_that_builds_on_it_and_nothing_else():
     assert states(one)["e"] == "pending"
 
 
-def test_a_task_that_completes_after_all_brings_back_what_was_skipped_for_it_alone():
+def test_a_late_completion_unskips_tasks_waiting_for_it_alone():
     one = graph(specs(a="", b="", c="a", d="c", e="b c"))
     one = ended(ended(one, "a", "failed", NOON), "b", "failed", NOON)
     assert states(one) == {"a": "failed", "b": "failed", "c": "skipped", "d": "skipped", "e": "skipped"}

@@ -64,7 +64,7 @@ STARTED = start(graph(), "a")
         (STARTED, "b", NOON + 2_000 * MS, "parallel_window", "expected: `a`, `b` within 500 ms of each other", ()),
     ],
 )
-def test_what_may_not_start_says_what_was_expected(one, name, at, code, part, allowed):
+def test_a_refused_start_names_the_expected_tasks(one, name, at, code, part, allowed):
     refusal = admit(one, name, at)
     assert refusal.code == code
     assert part in refusal.detail
@@ -90,7 +90,7 @@ def test_the_next_wave_has_a_window_of_its_own():
 @every(
     ("name", "at", "kind"), [("c", NOON, "wrong_wave"), ("b", NOON + 501 * MS, "parallel_window"), ("b", NOON, None)]
 )
-def test_guidance_counts_what_strict_refuses(name, at, kind):
+def test_guidance_counts_the_refusals_of_strict(name, at, kind):
     admitted = admit(start(graph(level="guidance"), "a"), name, at)
     assert admitted.graph.tasks[name].state == "running"
     assert (admitted.breach.kind if admitted.breach else None) == kind
@@ -131,7 +131,7 @@ def test_a_wave_that_is_not_closed_is_not_opened_again(one, wave, at, part):
     assert part in reopen(one, wave, at)
 
 
-def test_the_server_starts_what_is_left_only_after_the_window():
+def test_the_server_starts_remaining_tasks_after_the_window():
     one = start(graph(on_window_close="auto_spawn"), "a")
     assert closes_at(one) == NOON + 500 * MS
     assert due(one, NOON + 500 * MS) == []
@@ -174,7 +174,7 @@ def test_the_report_has_spread_left_overs_and_violations_by_wave():
         (start(STARTED, "b"), LONG_AFTER, []),
     ],
 )
-def test_a_wave_with_a_task_that_nobody_started_is_not_compliant(one, at, left_out):
+def test_a_wave_with_an_unstarted_task_is_not_compliant(one, at, left_out):
     first, *later = report(one, [], at)
     assert (first.never_started, first.compliant) == (left_out, not left_out)
     assert all(wave.compliant for wave in later)
@@ -187,7 +187,7 @@ def test_with_ready_a_task_that_became_ready_after_its_wave_was_opened_is_not_le
     assert report(done(one, "c", at=NOON), [], LONG_AFTER)[1].never_started == ["d"]
 
 
-def test_what_strict_refused_names_the_rule():
+def test_a_strict_refusal_names_the_rule():
     assert breach_of(STARTED.tasks["b"], admit(STARTED, "b", LONG_AFTER), refused=True).kind == "parallel_window"
     early = breach_of(STARTED.tasks["c"], admit(STARTED, "c", NOON), refused=True)
     assert (early.kind, early.wave, early.refused) == ("wrong_wave", 1, True)

@@ -48,7 +48,7 @@ PATCH = """*** Begin Patch
         ("Read", {"file_path": "a.py", "content": "x"}, []),
     ],
 )
-def test_what_each_tool_wrote(tool, given, written):
+def test_the_written_text_of_each_tool(tool, given, written):
     assert edited_texts(tool, given) == written
 
 

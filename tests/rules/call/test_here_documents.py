@@ -16,7 +16,7 @@ LEFT = ["bash <<EOF", "python3 - <<'EOF'", "git commit -m \"$(cat <<'EOF'", "cat
 
 
 @every("line", TAKEN)
-def test_what_a_here_document_writes_is_taken_out(line):
+def test_the_content_of_a_here_document_is_removed(line):
     command = f"ls\n{line}\n{CONTENT}EOF\nmake"
     assert without_content(command) == f"ls\n{line}\n{MASK}\nEOF\nmake"
 
@@ -27,7 +27,7 @@ def test_scripts_and_messages_stay(line):
     assert without_content(command) == command
 
 
-def test_of_two_documents_each_goes_by_its_own_line():
+def test_two_here_documents_belong_to_their_lines():
     command = f"cat > a <<A\n{CONTENT}A\nbash <<B\nls\nB\ncat > c <<C\n{CONTENT}C\n"
     assert without_content(command) == f"cat > a <<A\n{MASK}\nA\nbash <<B\nls\nB\ncat > c <<C\n{MASK}\nC\n"
 

@@ -24,14 +24,14 @@ def test_paths(given, paths):
     assert sorted(named_paths(given)) == sorted(paths)
 
 
-def test_a_large_input_is_read_to_a_bound_that_is_told():
+def test_a_large_input_is_read_to_a_reported_limit():
     given = {"x": [f"/a/{n}" for n in range(10_000)]}
     assert 2_000 < len(list(named_paths(given))) < 5_000
     assert has_more_texts(given)
     assert not has_more_texts({"path": "a", "content": "x" * 1_000_000})
 
 
-def test_padding_hides_no_path_without_a_word():
+def test_padding_cannot_hide_a_path_silently():
     padded = {"pad": ["x"] * 50_000, "path": "/etc/passwd"}
     assert has_more_texts(padded)
     assert "/etc/passwd" in set(named_paths({"pad": ["x"] * 1_500, "path": "/etc/passwd"}))
@@ -48,6 +48,6 @@ def test_the_files_of_a_patch_are_paths(patch):
     assert set(named_paths({"patch": patch})) == {"src/a.py"}
 
 
-def test_which_tools_are_meant():
+def test_tools_matched_by_a_pattern():
     assert is_mcp_tool("mcp__files__write")
     assert not is_mcp_tool("Bash")

@@ -21,7 +21,7 @@ def level(*chain):
 
 @every("own", LEVELS)
 @every("locked", LEVELS)
-def test_below_a_lock_only_what_is_stricter_counts(locked, own):
+def test_below_a_lock_only_stricter_settings_count(locked, own):
     wide = setting("organisation", locked, locked=True)
     stricter = LEVELS.index(own) > LEVELS.index(locked)
     assert level(wide, setting("user", own)) == ((own, "user") if stricter else (locked, "organisation"))
@@ -38,7 +38,7 @@ def test_a_work_items_setting_loosens_no_lock():
     assert level(wide, setting("user_project", "guidance", auto_activated=True)) == ("strict", "organisation")
 
 
-def test_a_lock_that_expired_binds_nobody():
+def test_an_expired_lock_has_no_effect():
     wide = setting("organisation", "strict", locked=True, expires_at=NOON - timedelta(seconds=1))
     assert level(wide, setting("user", "off")) == ("off", "user")
 
@@ -47,6 +47,6 @@ def test_without_a_lock_the_narrowest_wins():
     assert level(setting("organisation", "strict"), setting("user", "off")) == ("off", "user")
 
 
-def test_a_delegated_agent_works_whatever_is_locked():
+def test_a_lock_does_not_affect_a_delegated_agent():
     wide = setting("organisation", "strict", locked=True)
     assert level(wide, setting("session", "off", delegated=True)) == ("off", "session")

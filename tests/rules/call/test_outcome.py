@@ -28,7 +28,7 @@ REWRITTEN = Watch(refused=False, original=input_digest(GIVEN), model="haiku")
         ("ran", Watch(refused=False, original="x", model="claude-haiku-5-5"), HAIKU, "Haiku", "ran"),
     ],
 )
-def test_what_ran_is_compared_with_what_was_decided(ended, watch, ran_with, model, outcome):
+def test_the_outcome_is_compared_with_the_decision(ended, watch, ran_with, model, outcome):
     assert judge(ended, watch, "Agent", ran_with, Usage(model=model)) == outcome
 
 

@@ -43,14 +43,14 @@ LET_THROUGH = [
 
 
 @every(("tool", "given", "path", "test"), LET_THROUGH, ids=[str(row[1]) + row[0] for row in LET_THROUGH])
-def test_a_call_that_was_let_through_makes_a_rule_that_stops_it(tool, given, path, test):
+def test_a_draft_of_an_allowed_call_stops_it(tool, given, path, test):
     found, trial = made(tool, given)
     assert (found.path, found.group, found.test, found.replaces) == (path, "match", test, "")
     assert trial.problems == []
     assert [(result.group, result.failure) for result, _, _ in trial.tests] == [("match", ""), ("not_match", "")]
 
 
-def test_a_call_that_was_stopped_makes_a_changed_copy_whose_test_fails_until_it_is_changed():
+def test_a_draft_of_a_stopped_call_fails_its_test_until_changed():
     found, trial = made("Bash", {"command": "pytest -q"}, level="strict")
     assert (found.group, found.replaces) == ("not_match", "orchestrator/test-or-build")
     assert found.test == {"bash": "pytest -q", "level": "strict"}
@@ -59,7 +59,7 @@ def test_a_call_that_was_stopped_makes_a_changed_copy_whose_test_fails_until_it_
     assert text != found.text
 
 
-def test_a_copy_of_a_locked_rule_is_refused_by_the_lock_and_says_so():
+def test_a_copy_of_a_locked_rule_is_refused_by_the_lock():
     _, trial = made("Bash", {"command": "rm -rf /"})
     assert trial.policies is None
     assert "locked" in trial.problems[0].text

@@ -51,7 +51,7 @@ def test_a_roster_that_is_hidden_is_a_problem_of_the_whole_file(shipped_files):
     assert (hidden.file, hidden.line) == ("agents/mine.yaml", 0)
 
 
-def test_a_refusal_says_nothing_of_what_guidance_softened(build, rule, facts):
+def test_a_refusal_omits_rules_softened_by_guidance(build, rule, facts):
     rules = {
         "team/deny": rule("team/deny", extra="suggest: [{text: do this}]"),
         "team/soft": rule("team/soft", modes="[guidance]", extra="suggest: [{text: do that}]"),
@@ -82,9 +82,7 @@ def test_a_rule_that_the_line_decides_is_not_evaluated_again(build, rule, facts)
 
 
 @pytest.mark.parametrize(("decision", "message"), [("ask", "rewritten"), ("deny", "")])
-def test_a_rewritten_call_that_is_asked_about_keeps_the_rewrite_s_message_and_a_refused_one_has_none(
-    build, rule, facts, decision, message
-):
+def test_a_rewrite_s_message_stays_with_a_question_but_not_a_refusal(build, rule, facts, decision, message):
     rules = {
         "team/a": rule(
             "team/a", "{shell: {program: ls}}", "rewrite", extra="set: {command: rm x}", yes="ls", reason="rewritten"

@@ -50,7 +50,7 @@ def test_an_allow_rule_speaks_only_where_no_other_does(build, rule, facts):
 
 
 @pytest.mark.parametrize("decision", ["deny", "ask"])
-def test_guidance_softens_what_the_mode_causes_and_nothing_else(build, rule, facts, decision):
+def test_guidance_softens_the_mode_s_refusals_only(build, rule, facts, decision):
     bound = build({"team/r": rule("team/r", decision=decision, modes="[guidance, strict]")})
     verdict = evaluate(bound, facts(level="guidance"))
     assert (verdict.effect, verdict.guidance, verdict.reason) == ("allow", "⚠️ ORCHESTRATOR: because", "")
@@ -130,7 +130,7 @@ def test_a_denied_call_is_not_rewritten_and_an_asked_one_is(build, rule, facts):
 
 
 @pytest.mark.parametrize(("decision", "changed"), [("deny", None), ("ask", {"command": "rm -r x"})])
-def test_what_a_rewrite_makes_of_a_call_is_decided_too(build, rule, facts, decision, changed):
+def test_a_rewritten_call_is_judged_again(build, rule, facts, decision, changed):
     rules = {
         "team/a": rule("team/a", "{shell: {program: ls}}", "rewrite", extra="set: {command: rm -r x}", yes="ls"),
         "team/b": rule("team/b", "{shell: {program: rm}}", decision, yes="rm x"),
@@ -198,7 +198,7 @@ def test_an_exception_must_hold_for_every_path(build, rule, facts, unless, insid
     assert decided(inside, outside) == decided(outside, inside) == decided(outside) == "deny"
 
 
-def test_strict_refusal_says_what_instead_who_and_the_way_out(shipped, facts):
+def test_a_strict_refusal_names_the_alternative_the_rule_and_the_way_out(shipped, facts):
     verdict = evaluate(shipped, facts("Edit", {"file_path": "src/a.py"}))
     assert verdict.reason == (
         "🎯 ORCHESTRATOR MODE: Edit is implementation work. Delegate to Coder subagent using Task tool.\n\n"
@@ -281,7 +281,7 @@ def test_a_rewrite_in_shadow_rewrites_nothing(build, rule, facts):
     assert (verdict.effect, verdict.updated_input, verdict.message) == ("abstain", None, "")
 
 
-def test_a_rule_in_shadow_replaces_none(build, rule, facts):
+def test_a_shadow_rule_replaces_no_other(build, rule, facts):
     policies = build(
         {"team/old": rule("team/old"), "team/new": rule("team/new", extra="shadow: true\nreplaces: [team/old]")}
     )

@@ -4,7 +4,7 @@ from baton.rules.policy.explain import explain
 from tests.support.cases import every
 
 
-def test_explain_agrees_and_says_why(shipped, facts):
+def test_explain_agrees_with_the_verdict(shipped, facts):
     call = facts("Bash", "pytest -q")
     traces = {trace.id: trace for trace in explain(shipped, call)}
     matched = {trace.id for trace in traces.values() if trace.matched}
@@ -16,7 +16,7 @@ def test_explain_agrees_and_says_why(shipped, facts):
     assert "fails `program`" in traces["guardrails/force-push"].why
 
 
-def test_explain_tells_a_rule_in_shadow(build, rule, facts):
+def test_explain_shows_a_shadow_rule(build, rule, facts):
     trace = explain(build({"team/quiet": rule("team/quiet", extra="shadow: true")}), facts("Edit"))[0]
     assert (trace.matched, trace.decision, trace.shadow) == (True, "deny", True)
 
@@ -47,7 +47,7 @@ EDIT = "{tools: Edit}"
         ("{tools: Edit, places: scratch}", "Edit", {"file_path": "a"}, "`places`: `a` lies elsewhere, in `work`"),
     ],
 )
-def test_the_nearest_alternative_says_why_it_does_not_match(build, rule, facts, match, tool, tool_input, why):
+def test_the_nearest_alternative_names_its_mismatch(build, rule, facts, match, tool, tool_input, why):
     path = "/tmp/a" if "places" in match else "a.md"
     yes = f"{{tool: Edit, input: {{file_path: {path}}}}}" if "Edit" in match else "git push -f"
     policies = build({"team/rule": rule(match=match, yes=yes)})
@@ -55,7 +55,7 @@ def test_the_nearest_alternative_says_why_it_does_not_match(build, rule, facts, 
     assert said.startswith(f"the nearest alternative is {why}" if why.startswith("number") else why)
 
 
-def test_a_miss_is_told_of_what_certainly_runs_and_not_of_what_an_unknown_program_may_run(build, rule, facts):
+def test_a_miss_is_reported_for_certain_programs_only(build, rule, facts):
     short = "when: call.input.command.size() < 12"
     policies = build(
         {"team/rule": rule(match="{shell: {program: git, subcommand: push}}", extra=short, yes="git push")}

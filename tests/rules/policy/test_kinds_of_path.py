@@ -40,7 +40,7 @@ def test_kinds_beyond_the_limit_are_everywhere(monkeypatch):
     assert len(asked) == MOST
 
 
-def test_a_context_goes_with_its_call():
+def test_a_context_belongs_to_its_call():
     """In a cycle it would wait for the garbage collector, and thousands of them would stop the server for 150 ms."""
     context = Context(POLICIES, Facts(call=CALL, level="off"))
     context.places("main.tf")

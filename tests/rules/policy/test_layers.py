@@ -108,7 +108,7 @@ def hits(policies, tool):
         ({"config.yaml": "overrides: {org/coder: {modl: opus}}"}, "unknown key `modl`; did you mean `model`?"),
     ],
 )
-def test_what_a_layer_below_the_organisation_may_not_do_is_named(tier, files, expected):
+def test_forbidden_changes_of_lower_layers_are_named(tier, files, expected):
     found = problems(files, tier)
     assert any(text.startswith(f"{tier}/web:") and expected in text for text in found), found
 
@@ -127,13 +127,13 @@ def test_what_a_layer_below_the_organisation_may_not_do_is_named(tier, files, ex
         ({"config.yaml": "lists: {mine: [Own]}", "own/x.yaml": rule("own/x")}, {"own/x": "deny"}),
     ],
 )
-def test_what_a_layer_below_the_organisation_may_do(files, expected):
+def test_allowed_changes_of_lower_layers(files, expected):
     before = {"org/one": "deny", "org/two": "ask", "org/quiet": "shadow", "org/free": "ask"}
     wanted = {rule_id: effect for rule_id, effect in (before | expected).items() if effect}
     assert hits(below(files), "Target") == wanted
 
 
-def test_a_narrower_layer_lies_over_the_wider_ones_in_whatever_order_they_come():
+def test_a_narrower_layer_overrides_wider_ones_in_any_order():
     layers = [
         Layer(tier="user", name="ann", files={"config.yaml": "rules: {org/free: on}"}),
         Layer(tier="team", name="web", files={"config.yaml": "rules: {org/free: off}"}),
@@ -144,7 +144,7 @@ def test_a_narrower_layer_lies_over_the_wider_ones_in_whatever_order_they_come()
     assert hits(extend(BASE, layers[1:2]), "Target").get("org/free") is None
 
 
-def test_what_a_team_tightened_a_project_does_not_loosen():
+def test_a_project_cannot_loosen_its_team_s_rules():
     team = below({"org/two.yaml": rule("org/two", "deny")})
     assert any(
         "so `decision` cannot change" in text
@@ -201,7 +201,7 @@ def test_rows_of_rosters_change_by_key_and_tier():
     assert BASE.rosters.resolve("coder").model == "opus"
 
 
-def test_a_layers_rule_is_tested_with_what_lies_above_it():
+def test_a_layer_s_rule_is_tested_with_the_layers_above():
     uses = rule("own/x").replace("Target,", "$mine,").replace("{tool: Target}", "{tool: Own}")
     layers = [Layer(tier="team", name="web", files={"config.yaml": "lists: {mine: [Own]}"})]
     narrow = Layer(tier="user", name="ann", files={"own/x.yaml": uses})
@@ -210,7 +210,7 @@ def test_a_layers_rule_is_tested_with_what_lies_above_it():
         extend(BASE, [narrow])
 
 
-def test_extending_is_loading_and_shares_what_it_can():
+def test_extending_equals_loading_and_shares_rules():
     organisation = Layer(tier="organisation", name="acme", files=ORG)
     files = {"config.yaml": "rules: {org/free: off}", "own/x.yaml": rule("own/x")}
     team = Layer(tier="team", name="web", files=files)
@@ -222,12 +222,12 @@ def test_extending_is_loading_and_shares_what_it_can():
     assert extend(BASE, []) is BASE
 
 
-def test_texts_name_the_tier_and_whose_they_are():
+def test_texts_name_the_tier_and_its_owner():
     layers = [*layered({"a/b.yaml": "1"}, {"a/b.yaml": "2"}), Layer(tier="user", name="ann", files={"a/b.yaml": "3"})]
     assert texts(layers) == {"a/b.yaml": "1", "organisation:a/b.yaml": "2", "user/ann:a/b.yaml": "3"}
 
 
-def test_what_a_locked_rewrite_sets_no_layer_below_sets_otherwise():
+def test_lower_layers_cannot_override_a_locked_rewrite():
     sets = rule("org/sets", "rewrite", set={"model": "haiku"})
     base = load([Layer(tier="organisation", files={"config.yaml": "locked: [org/sets]", "org/sets.yaml": sets})])
     policies = below({"a/sets.yaml": rule("a/sets", "rewrite", set={"model": "opus", "prompt": "x"})}, base=base)
@@ -271,7 +271,7 @@ LAYERS = st.lists(st.builds(files_of, CONFIGS, RULES), min_size=1, max_size=3)
 
 
 @given(LAYERS)
-def test_whatever_lower_layers_say_what_a_locked_rule_denies_stays_denied(given_files):
+def test_lower_layers_cannot_lift_a_locked_denial(given_files):
     policies = BASE
     for tier, files in zip(TIERS[2:], given_files, strict=False):
         try:
@@ -334,7 +334,7 @@ def test_a_lock_that_covers_nothing_is_named(pattern, text):
     assert any(text in str(problem) for problem in refused.value.problems)
 
 
-def test_what_a_team_adds_to_a_locked_folder_is_the_teams_own():
+def test_a_team_s_rules_in_a_locked_folder_are_its_own():
     base = load([locked("org/*")])
     team = below({"org/ours.yaml": rule("org/ours")}, base=base)
     assert "org/ours" not in team.locked

@@ -13,7 +13,7 @@ def test_the_shipped_set_has_nothing_to_complain_of(shipped):
     assert found(shipped) == []
 
 
-def test_what_can_never_apply_is_found(shipped_files):
+def test_unreachable_rules_are_found(shipped_files):
     team = {
         "config.yaml": "lists: {unused: [x]}\nrosters: [claude-code, mine]\naliases: {a: nobody}\n"
         "rules: {options/direct-edit-paths: on, orchestrator/direct-edit: on}",

@@ -85,7 +85,7 @@ def test_each_mistake_in_other_files_is_named(build, rule, files, expected):
     assert any(expected in str(problem) for problem in refused.value.problems), str(refused.value)
 
 
-def test_all_problems_are_told_at_once(build, rule):
+def test_all_problems_are_reported_at_once(build, rule):
     found = problems(build, {"team/a": rule("team/b"), "team/c": rule("team/c", match="{tol: x}")})
     assert [text.split(":")[0] for text in found] == ["team/a.yaml", "team/c.yaml"]
 
@@ -101,7 +101,7 @@ def test_a_suggestion_that_the_set_refuses_is_a_problem(build, rule):
     assert found == ["team/rule.yaml:10: it suggests `coder`, which `team/no-coder` refuses"]
 
 
-def test_a_layer_may_not_refuse_what_a_wider_one_suggests(build, rule):
+def test_a_layer_cannot_refuse_a_wider_one_s_suggestion(build, rule):
     no_coder = rule(
         "team/no-coder",
         match="{agent: {known: true}, input: {subagent_type: coder}}",
@@ -170,7 +170,7 @@ def test_a_teams_rule_is_tested_with_the_teams_configuration(shipped_files, rule
     assert load(layered(shipped_files, mine | {"config.yaml": "lists: {mine: [Own]}"}))
 
 
-def test_an_option_replaces_the_rule_that_it_stands_for(shipped_files):
+def test_an_option_replaces_its_rule(shipped_files):
     policies = load(layered(shipped_files, {"config.yaml": "rules: {options/direct-edit-paths: on}"}))
 
     def verdict(path):
@@ -245,7 +245,7 @@ def test_a_layer_that_cannot_be_read_has_its_problems_and_no_results():
     assert trial.problems[0].line == 4
 
 
-def test_what_is_tried_is_accepted_where_an_upload_is():
+def test_a_trial_accepts_the_same_files_as_an_upload():
     trial = tried(TRIED.replace("    - tool: Write\n", ""))
     assert trial.problems == []
     assert all(result.failure == "" for result, _, _ in trial.tests)

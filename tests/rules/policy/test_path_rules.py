@@ -128,7 +128,7 @@ def test_an_exception_must_cover_everything_that_is_written():
         ({"config.yaml": "places: {system: [a/**]}"}, "a wider tier sets the place `system`"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_named(files, expected):
+def test_unusable_conditions_are_named(files, expected):
     with pytest.raises(PolicyProblems) as refused:
         load(layers(files))
     assert any(expected in f"{one.file}:{one.line}: {one.text}" for one in refused.value.problems), refused.value

@@ -29,7 +29,7 @@ def test_editors_are_needed_while_an_enabled_rule_asks_for_them(build, rule, rul
     assert policies.needs_editors is needed
 
 
-def test_what_is_remembered_of_one_call_is_not_taken_for_another(build, rule, facts):
+def test_the_cache_distinguishes_calls(build, rule, facts):
     policies = build(
         {"team/rule": rule(match="{tools: Edit, paths: 'src/**'}", yes="{tool: Edit, input: {file_path: src/a}}")}
     )

@@ -306,11 +306,11 @@ def test_content_is_read_by_a_tool(tool, given, is_read):
         ("Grep", {"pattern": "x", "path": "src"}, False),
     ],
 )
-def test_a_folder_holds_what_is_read(tool, given, is_read):
+def test_a_folder_contains_read_files(tool, given, is_read):
     assert reads(given, tool, "vault", "vault/a") is is_read
 
 
-def test_a_failing_test_names_the_places_where_the_file_lies():
+def test_a_failing_test_names_the_file_s_places():
     files = {"team/secrets.yaml": RULE % ("login_files", ".env")}
     with pytest.raises(PolicyProblems, match="lies elsewhere, in `credentials`, `startup_files`, `work`"):
         load([shipped_layer(), Layer(tier="team", name="web", files=files, origin="upload")])

@@ -25,7 +25,7 @@ def record(**fields):
     return Record(id="1", at=datetime(2026, 5, 1, tzinfo=UTC), **(given | fields))
 
 
-def test_the_facts_carry_whom_the_call_spoke_for_and_how():
+def test_replayed_facts_have_the_principal_and_mode():
     facts = Replayer().facts(POLICIES, record(tool="Read", mode_enabled=True, mode_level="strict"))
     assert isinstance(facts, Facts)
     assert facts.principal == Principal(organisation="acme", team="web", user="ann", role="lead")

@@ -163,13 +163,13 @@ def test_half_a_surrogate_pair_is_no_error(build, rule, facts):
     assert evaluate(policies, facts("Edit", {"text": "\ud800"})).errors == ()
 
 
-def test_an_error_is_told_beside_the_verdict_of_other_rules(build, rule, facts):
+def test_an_error_is_reported_with_the_other_rules_verdict(build, rule, facts):
     policies = build({"team/rule": with_when(rule, "call.input.n == 1", "allow"), "team/other": rule("team/other")})
     verdict = evaluate(policies, facts("Edit"))
     assert (verdict.hits, verdict.errors) == ((RuleHit("team/other", "deny"),), ("when:team/rule",))
 
 
-def test_an_exception_comes_before_the_expression(build, rule, facts):
+def test_an_exception_precedes_the_expression(build, rule, facts):
     policies = build({"team/rule": with_when(rule, "call.input.n == 1", unless="{input: {text: b}}")})
     verdict = evaluate(policies, facts("Edit", {"text": "b"}))
     assert (verdict.effect, verdict.errors) == ("abstain", ())

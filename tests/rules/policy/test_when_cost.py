@@ -32,7 +32,7 @@ def asked(facts, tool_input, *texts):
 
 
 @every(("text", "tool_input"), TOO_MUCH.values(), ids=TOO_MUCH)
-def test_what_may_cost_more_than_the_budget_is_not_asked(facts, text, tool_input):
+def test_an_expression_over_budget_is_not_evaluated(facts, text, tool_input):
     assert asked(facts, tool_input, text) == ({"when:0"}, 0)
     assert asked(facts, {"text": "ab", "part": "b", "items": ["git push"]}, text)[0] == set()
 

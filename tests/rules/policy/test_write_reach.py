@@ -45,7 +45,7 @@ def only(line, target):
 
 
 @every(("line", "target", "reach"), REACHES)
-def test_a_program_reaches_as_far_as_what_it_does(line, target, reach):
+def test_a_program_s_reach_depends_on_its_effect(line, target, reach):
     assert reach_of(*only(line, target)) == reach
 
 
@@ -72,7 +72,7 @@ LANDINGS = [
 
 
 @every(("line", "target", "found"), LANDINGS)
-def test_what_is_copied_lands_by_its_name(line, target, found):
+def test_a_copied_file_keeps_its_name(line, target, found):
     program, write = only(line, target)
     assert list(landings(write, program)) == found
 

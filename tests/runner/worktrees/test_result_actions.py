@@ -41,7 +41,7 @@ def made(repository, tmp_path):
     return make
 
 
-async def test_each_action_says_what_became_of_it(made, repository):
+async def test_each_action_reports_its_outcome(made, repository):
     use = await made(a_txt="two\n")
     (repository / "a.txt").write_text("mine\n")
     refused = await use("apply")
@@ -96,7 +96,7 @@ async def test_the_server_has_the_runner_use_a_result(server, running, repositor
     assert (unknown["state"], unknown["code"]) == ("failed", "unknown_action")
 
 
-async def test_an_outcome_waits_for_a_server_that_is_away(server, running, repository):
+async def test_an_outcome_waits_for_an_absent_server(server, running, repository):
     job = server.give("write b.txt", isolation="worktree")
     async with running() as runner:
         await ended(server, job)
@@ -210,7 +210,7 @@ async def test_without_its_program_a_request_is_refused_with_the_way_by_hand(
     assert git(bare, "for-each-ref") == ""
 
 
-async def test_a_repository_without_a_remote_says_so(made):
+async def test_a_repository_without_a_remote_is_reported(made):
     assert (await (await made(a_txt="two\n"))("pr")).code == "no_remote"
 
 

@@ -146,7 +146,7 @@ async def test_nothing_that_the_agent_planted_runs(worked, repository, tmp_path)
     assert not (tmp_path / "ran").exists()
 
 
-async def test_what_git_cannot_add_is_said_and_the_rest_is_kept(worked):
+async def test_unaddable_files_are_reported_and_the_rest_is_kept(worked):
     def agent(folder):
         write({"a.txt": "two\n"})(folder)
         (folder / "empty").mkdir()
@@ -157,7 +157,7 @@ async def test_what_git_cannot_add_is_said_and_the_rest_is_kept(worked):
     assert "empty" in " ".join(change.notes)
 
 
-async def test_a_discarded_result_is_gone(worked, repository, tmp_path):
+async def test_a_discarded_result_is_removed(worked, repository, tmp_path):
     result = (await worked(write({"a.txt": "two\n"}))).result
     records = Results(tmp_path / "home" / "results")
     assert result.ref in git(repository, "for-each-ref")
@@ -181,7 +181,7 @@ async def test_a_result_outlives_its_worktree_for_the_days_of_worktrees(worked, 
     assert not list((tmp_path / "home" / "results").iterdir())
 
 
-async def test_a_worktree_begins_at_a_snapshot_of_uncommitted_changes_and_its_result_fits_them(repository, tmp_path):
+async def test_a_worktree_starts_with_uncommitted_changes_and_its_result_applies(repository, tmp_path):
     (repository / "a.txt").write_text("one\nmine\n")
     (repository / "new.txt").write_text("new\n")
     before = git(repository, "status", "--porcelain"), git(repository, "stash", "list"), git(repository, "log")
@@ -202,7 +202,7 @@ async def test_a_worktree_begins_at_a_snapshot_of_uncommitted_changes_and_its_re
     assert (repository / "a.txt").read_text() == "one\nmine\ntheirs\n"
 
 
-async def test_uncommitted_changes_keep_a_job_from_running_where_its_person_says_so(repository, tmp_path):
+async def test_uncommitted_changes_block_a_job_if_configured(repository, tmp_path):
     trees = Worktrees(tmp_path / "home" / "trees", keep=5, days=1)
     assert (await trees.make(repository, "clean", "refuse")).note == ""
     (repository / "a.txt").write_text("mine\n")
@@ -254,7 +254,7 @@ async def test_old_results_go_without_any_worktree_and_stay_until_git_can_remove
     assert result.ref not in git(repository, "for-each-ref")
 
 
-async def test_a_result_of_a_repository_that_is_gone_is_forgotten(worked, repository, tmp_path):
+async def test_a_result_of_a_removed_repository_is_dropped(worked, repository, tmp_path):
     await worked(write({"a.txt": "two\n"}))
     record = tmp_path / "home" / "results" / "job_1.1.json"
     repository.rename(tmp_path / "moved")
@@ -264,7 +264,7 @@ async def test_a_result_of_a_repository_that_is_gone_is_forgotten(worked, reposi
 
 
 @pytest.mark.parametrize("planted", ["another", "none", "folder"])
-async def test_a_worktree_whose_git_file_was_replaced_leaves_no_entry_behind(worked, repository, tmp_path, planted):
+async def test_a_worktree_with_a_replaced_git_file_leaves_no_entry(worked, repository, tmp_path, planted):
     def agent(folder):
         write({"a.txt": "two\n"})(folder)
         (folder / ".git").unlink()
@@ -317,7 +317,7 @@ async def test_a_difference_is_read_in_pages_that_end_between_lines_or_character
     assert await results.difference_page(result, "", len(whole.encode()) + 5) == ("", None)
 
 
-async def test_a_page_that_cannot_be_read_says_why(tmp_path):
+async def test_an_unreadable_page_names_the_reason(tmp_path):
     records = Results(tmp_path / "none")
     outcome = await perform(records, "job_9", RequestedAction(verb="diff", path="a", offset=7), {})
     assert (outcome.state, outcome.page.path, outcome.page.offset) == ("failed", "a", 7)

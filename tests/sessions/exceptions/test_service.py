@@ -120,7 +120,7 @@ async def lifted(process, whose=DORA, command=LINE, *, used=False, **more):
         f"{LINE} | tee log",
     ],
 )
-async def test_a_grant_by_shape_lifts_the_rule_for_that_shape_alone(process, database, command):
+async def test_a_grant_by_shape_lifts_the_rule_for_that_shape_only(process, database, command):
     await granted(process, database)
     assert await lifted(process) == {"own/team": ""}
     assert await lifted(process, command="deployer shop --later") == {"own/team": ""}
@@ -138,7 +138,7 @@ async def test_a_grant_by_shape_lifts_the_rule_for_that_shape_alone(process, dat
         ("deployer $(cat shop)", None),
     ],
 )
-async def test_a_shape_has_all_operands_of_each_program_or_is_none(process, database, command, others):
+async def test_a_shape_has_every_operand_of_each_program(process, database, command, others):
     files = RULE.format(id="own/team", more="").replace("program: deployer", "program: [deployer, kubectl]")
     layers = PolicyLayers(database, process.policies, process.changes, process.users)
     await layers.upload(ADMIN, Where("team", "red"), {"own/team.yaml": files}, reason="r", activate=True, if_match="*")
@@ -190,7 +190,7 @@ async def test_a_grant_concerns_the_calls_of_its_scope(process, database, scope,
     assert [name for name, (whose, more) in THEIRS.items() if await lifted(process, whose, **more)] == lets
 
 
-async def test_a_grant_for_once_lets_exactly_that_call_pass_one_time(process, database):
+async def test_a_grant_for_once_allows_that_call_once(process, database):
     one = await granted(process, database, "once")
     for other in ("deployer shop --later", f"{LINE} ", f"{LINE} | cat"):
         assert await lifted(process, command=other) == {}
@@ -289,12 +289,12 @@ async def test_a_locked_rule_has_no_exception_until_an_admin_unlocks_it(process,
         ({"overridden": True}, "switched Baton off"),
     ],
 )
-async def test_a_call_of_which_too_little_is_known_has_no_exception(process, database, fields, error):
+async def test_a_call_with_too_few_facts_gets_no_exception(process, database, fields, error):
     with pytest.raises(Invalid, match=error):
         await process.exceptions.request(DORA, await refused(database, **fields), "r")
 
 
-async def test_a_call_without_a_shape_is_granted_once_alone(process, database):
+async def test_a_call_without_a_shape_is_granted_once_only(process, database):
     line = "deployer $shop"  # nobody knows which shop that will be
     with pytest.raises(Invalid, match="no shape"):
         await granted(process, database, "session", command=line)
@@ -318,7 +318,7 @@ async def test_one_developer_never_sees_another_s(process, database):
     assert await process.exceptions.find(ADMIN) == []
 
 
-async def test_an_agent_asks_within_limits_and_its_own_person_s_calls_alone(process, database, monkeypatch):
+async def test_an_agent_requests_within_limits_for_its_person_s_calls_only(process, database, monkeypatch):
     monkeypatch.setattr(service, "MOST_REQUESTED", 2)
     agent = msgspec.structs.replace(LEAD, agent=True)
     with pytest.raises(NotFound):

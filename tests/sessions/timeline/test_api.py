@@ -82,7 +82,7 @@ def test_a_wrong_question_names_its_field(lived, query, field):
     assert answer.json()["errors"][0]["field"] == field
 
 
-def test_nobody_sees_another_developer_s_timeline(lived, server):
+def test_a_timeline_is_hidden_from_other_developers(lived, server):
     _, path = lived
     with server.client(**{"Baton-User": "mallory"}) as mallory:
         for asked in (path, f"{path}/export?format=html", f"{path}?user=tilly"):
@@ -94,5 +94,5 @@ def test_nobody_sees_another_developer_s_timeline(lived, server):
     [("a<b>&'\"", "a&lt;b&gt;&amp;&#x27;&quot;"), ("a\nb\tc", "a\nb\tc"), ("\x00\u2066\ufeff", "\\u0000\\u2066\\ufeff"),
      ("ünï", "ünï")],
 )  # fmt: skip
-def test_a_text_is_shown_as_it_is(text, expected):
+def test_a_text_is_shown_unchanged(text, expected):
     assert shown(text) == expected

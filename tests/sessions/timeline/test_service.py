@@ -114,7 +114,7 @@ async def whole(timelines, who, limit=200, kinds=(), session="s", user="ann"):
     return found
 
 
-async def test_everything_stands_in_one_order_in_pages_of_any_size(timelines):
+async def test_entries_have_one_order_for_any_page_size(timelines):
     found = await whole(timelines, ANN)
     assert [name(item) for item in found] == WHOLE
     assert [item.place.at for item in found] == sorted(item.place.at for item in found)
@@ -131,12 +131,12 @@ async def test_kinds_are_filtered_and_together_they_are_the_whole(timelines):
         assert await whole(timelines, ANN, limit, some) == [one for one in found if one.kind in some]
 
 
-async def test_costs_stand_once_where_they_are_known(timelines):
+async def test_costs_are_shown_once(timelines):
     costs = [(name(item), item.usd) for item in await whole(timelines, ANN) if item.usd is not None]
     assert costs == [("spawn Explore", 1.0), ("job completed", 0.5)]
 
 
-async def test_a_session_is_shown_to_whom_it_belongs_and_to_their_leads_and_admins(timelines):
+async def test_a_session_is_shown_to_its_user_leads_and_admins(timelines):
     mine = await whole(timelines, ANN)
     assert await whole(timelines, LEAD) == mine
     assert await whole(timelines, ADMIN) == mine

@@ -46,7 +46,7 @@ def states(graph):
     return {name: task["state"] for name, task in graph["tasks"].items()}
 
 
-def test_the_example_dictionary_as_it_is_makes_two_waves(http, session):
+def test_the_example_dictionary_makes_two_waves(http, session):
     answer = http.post("/graphs", json={"session_id": session["session_id"], "tasks": TASKS, "roster": "stravinsky"})
     graph = answer.json()
     assert graph["waves"] == [["task_a", "task_b"], ["task_c"]]
@@ -142,7 +142,7 @@ def test_a_task_is_judged_before_its_wave_and_a_refusal_changes_nothing(make, po
     assert states(look(graph)) == states(graph)
 
 
-def test_a_whole_wave_starts_at_one_moment_or_not_at_all(http, make, post, look):
+def test_a_wave_starts_whole_or_not_at_all(http, make, post, look):
     graph = make()
     bad = post(graph, "spawn:batch", LEAD | {"tasks": {"task_a": {}, "task_b": {"required_tools": ["Edit"]}}})
     assert (bad.status_code, bad.json()["code"]) == (403, "tool_not_allowed")
@@ -171,7 +171,7 @@ def test_a_late_start_is_refused_and_the_wave_can_be_opened_again(http, make, po
     assert whole["widest_spread_ms"] > 1
 
 
-def test_a_late_start_says_what_was_expected(make, post):
+def test_a_late_start_names_the_expected_tasks(make, post):
     graph = make(window_ms=1)
     post(graph, "spawn", LEAD | {"task": "task_a"})
     problem = until(lambda: (a := post(graph, "spawn", LEAD | {"task": "task_b"})).status_code == 409 and a.json())
@@ -182,7 +182,7 @@ def test_a_late_start_says_what_was_expected(make, post):
     assert problem["given"]["window_ms"] == 1
 
 
-def test_the_report_tells_what_strict_mode_refused_and_what_nobody_started(http, make, post):
+def test_the_report_lists_refused_and_unstarted_tasks(http, make, post):
     graph = make(window_ms=1)
     assert post(graph, "spawn", LEAD | {"task": "task_c"}).json()["code"] == "wrong_wave"
     assert post(graph, "spawn", LEAD | {"task": "task_a"}).status_code == 200
@@ -203,7 +203,7 @@ def test_the_report_tells_what_strict_mode_refused_and_what_nobody_started(http,
     assert (whole["compliant"], whole["violations"]) == (False, report["violations"])
 
 
-def test_a_task_that_nobody_tried_to_start_is_seen_by_the_session_s_report(http, make, post):
+def test_the_session_s_report_lists_unstarted_tasks(http, make, post):
     graph = make(window_ms=1, strict=False)
     post(graph, "spawn", LEAD | {"task": "task_a"})
     path = f"/sessions/{graph['session_id']}/compliance"
@@ -236,7 +236,7 @@ def test_a_graph_without_a_roster_takes_starts_that_name_one(http, make, post):
     assert post(named, "spawn", LEAD | {"task": "task_a", "roster": "ultrapower"}).status_code == 422
 
 
-def test_guidance_lets_pass_what_strict_refuses_and_counts_it(http, make, post):
+def test_guidance_allows_and_counts_the_refusals_of_strict(http, make, post):
     graph = make(window_ms=1, strict=False)
     assert graph["level"] == "guidance"
     post(graph, "spawn", LEAD | {"task": "task_a"})
@@ -246,7 +246,7 @@ def test_guidance_lets_pass_what_strict_refuses_and_counts_it(http, make, post):
     assert report["violations"] == {"wrong_wave": 1}
 
 
-def test_the_server_starts_what_is_left_when_the_window_closes(http, make, post, look):
+def test_the_server_starts_remaining_tasks_after_the_window(http, make, post, look):
     graph = make(window_ms=1, on_window_close="auto_spawn")
     post(graph, "spawn", LEAD | {"task": "task_a"})
     task = until(lambda: (found := look(graph)["tasks"]["task_b"])["state"] == "running" and found)
@@ -256,7 +256,7 @@ def test_the_server_starts_what_is_left_when_the_window_closes(http, make, post,
     assert (report["compliant"], report["waves"][0]["auto_spawned"]) == (True, ["task_b"])
 
 
-def test_what_was_given_up_takes_along_what_builds_on_it(make, post):
+def test_dependents_of_an_abandoned_task_are_skipped(make, post):
     graph = make()
     failed = post(graph, "tasks/task_a/fail", detail="no access").json()
     assert states(failed) == {"task_a": "failed", "task_b": "pending", "task_c": "skipped"}
@@ -269,7 +269,7 @@ def test_what_was_given_up_takes_along_what_builds_on_it(make, post):
     assert post(graph, "tasks/none/fail").status_code == 404
 
 
-def test_what_runs_here_is_a_job_and_ends_with_it(http, make, post, look):
+def test_a_task_of_a_job_ends_with_it(http, make, post, look):
     graph = make(execute="run")
     assert graph["on_window_close"] == "auto_spawn"
     done = post(graph, "spawn:batch", LEAD).json()

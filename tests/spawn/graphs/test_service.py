@@ -131,7 +131,7 @@ async def test_of_many_starts_at_once_one_a_task_is_accepted(server, database, k
     await other.close()
 
 
-async def test_several_servers_start_what_is_left_once(server):
+async def test_several_servers_start_remaining_tasks_once(server):
     servers = [server() for _ in range(4)]
     graph = await made(servers[0], [f"t{number}" for number in range(5)])
     await start(servers[0], graph, "t0")
@@ -146,7 +146,7 @@ async def test_several_servers_start_what_is_left_once(server):
     assert (report.violations, report.waves[0].auto_spawned) == ([], ["t1", "t2", "t3", "t4"])
 
 
-async def test_what_the_rosters_no_longer_let_start_has_failed(server, tmp_path):
+async def test_a_task_forbidden_by_a_changed_roster_fails(server, tmp_path):
     one = server()
     graph = await made(one, ["a", "b"])
     await start(one, graph, "a")
@@ -163,7 +163,7 @@ async def test_what_the_rosters_no_longer_let_start_has_failed(server, tmp_path)
     assert "agent `Explore` is in none of the rosters" in found.graph.tasks["b"].detail
 
 
-async def test_a_start_that_comes_late_leaves_nothing_behind(one):
+async def test_a_late_start_leaves_no_trace(one):
     graph = await made(one, on_window_close="refuse")
     await start(one, graph, "a")
     await shift(one, graph, timedelta(milliseconds=LONG_MS + 1))
@@ -215,7 +215,7 @@ async def test_an_old_graph_is_removed_with_all_that_is_kept_of_it(one):
         await one.spawning.graphs.get(ADA, graph)
 
 
-async def test_a_database_that_is_away_is_said_and_nothing_is_made(no_database, server):
+async def test_an_unavailable_database_is_reported_and_nothing_is_created(no_database, server):
     away = server(no_database)
     with pytest.raises(StoreUnavailable):
         await made(away)
@@ -223,7 +223,7 @@ async def test_a_database_that_is_away_is_said_and_nothing_is_made(no_database, 
         await away.spawning.graphs.get(ADA, "graph_x")
 
 
-async def test_what_a_start_waits_for_inside_the_server_does_not_make_it_late(server):
+async def test_the_server_s_own_delay_makes_no_start_late(server):
     one, other = server(), server()
     graph = await made(one, on_window_close="refuse", window_ms=200)
     late = asyncio.Event()

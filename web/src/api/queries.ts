@@ -61,3 +61,6 @@ export function pagesQuery<T>(key: readonly unknown[], load: (cursor: string) =>
     placeholderData: keepPreviousData,
   });
 }
+
+/** The rules in force for the reader. */
+export const policiesQuery = queryOptions({ queryKey: ["policies"], queryFn: () => body(api.GET("/policies")) });

@@ -5,16 +5,12 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import type { DecisionFilters } from "../api/queries";
 import { downloadCsv } from "./csv";
 import { Failed } from "./Failed";
+import type { Series } from "./Plot";
 import { Words } from "./Words";
 
-const Plot = lazy(() => import("./Plot").then((module) => ({ default: module.Plot })));
+export type { Series };
 
-/** One line, or one part of each bar; `colour` is a token of the theme. */
-export interface Series {
-  name: string;
-  colour: "accent" | "allow" | "ask" | "deny" | "rewrite" | "shadow";
-  values: readonly (number | null)[];
-}
+const Plot = lazy(() => import("./Plot").then((module) => ({ default: module.Plot })));
 
 interface ChartProps {
   title: string;

@@ -2,7 +2,6 @@ import "uplot/dist/uPlot.min.css";
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
-import type { Series } from "./Chart";
 import { day, hour } from "./time";
 
 const HEIGHT = 200;
@@ -11,6 +10,13 @@ const WIDEST_BAR = 48;
 const NAME_SIZE = 74;
 const DAY_S = 86_400;
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000];
+
+/** One line, or one part of each bar; `colour` is a token of the theme. */
+export interface Series {
+  name: string;
+  colour: "accent" | "allow" | "ask" | "deny" | "rewrite" | "shadow";
+  values: readonly (number | null)[];
+}
 
 interface PlotProps {
   /** Seconds since 1970, or the names of groups. */

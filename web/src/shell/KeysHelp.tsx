@@ -1,7 +1,7 @@
 import "@mantine/core/styles/Kbd.css";
 import "@mantine/core/styles/Modal.css";
 import { Group, Kbd, Modal, SimpleGrid, Stack, Table, Title } from "@mantine/core";
-import { type Key, keyGroups } from "./keys";
+import { type Key, keyGroups } from "../parts/keys";
 
 const ALWAYS: Omit<Key, "run">[] = [
   { press: "Enter", label: "Open the focused item" },

@@ -8,7 +8,7 @@ import { api, ApiError } from "../api/client";
 import { meQuery } from "../api/queries";
 import { MENU } from "../screens/menu";
 import { restartStream } from "../api/stream";
-import { focusFilter, moveFocus, useKeyboard, useKeys } from "./keys";
+import { focusFilter, moveFocus, useKeyboard, useKeys } from "../parts/keys";
 import { useLive } from "./live";
 import { MenuLink } from "./MenuLink";
 import { ModeMenu } from "./ModeMenu";

@@ -113,9 +113,7 @@ def tell_removed(client: str) -> list[str]:
     return []
 
 
-app = group(
-    "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode, Cursor."
-)
+app = group("Install or remove Baton's hooks in your agents' clients.")
 if TYPE_CHECKING:
     ClientName = str
 else:

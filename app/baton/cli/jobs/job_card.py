@@ -6,8 +6,8 @@ from typing import Any
 
 from baton.cli.jobs.arguments import moment
 from baton.cli.output import plain
+from baton.shared.providers import known_agent
 
-_NAMES = {"codex": "Codex", "claude_code": "Claude Code", "opencode": "OpenCode", "gemini": "Gemini"}
 _ENDS = {"completed": 0, "failed": 1, "skipped": 1, "cancelled": 130}
 _KINDS = {"120000": " (symbolic link)", "160000": " (nested repository)", "100755": " (executable)"}
 _BORDER = "│ "
@@ -122,7 +122,7 @@ class Card:
     def _head(self, provider: str) -> None:
         if self._open != provider:
             self._close()
-            print(f"┌ → {_NAMES.get(provider, provider)}", flush=True)
+            print(f"┌ → {known_agent(provider).title or provider}", flush=True)
             self._open, self._at_start = provider, True
 
     def _line(self, text: str) -> None:

@@ -15,6 +15,7 @@ from baton.delegate.jobs.new_job import LONGEST_KEY, LONGEST_PROMPT, LONGEST_TEX
 from baton.kernel.http.fields import MaybeText, request_body
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
+from baton.shared.providers import PROVIDERS
 
 router = APIRouter(tags=["jobs"])
 IdempotencyKey = Annotated[
@@ -25,6 +26,8 @@ IdempotencyKey = Annotated[
         description="The same key with the same task returns the existing job; with another task it is refused.",
     ),
 ]
+
+_PROVIDERS = ", ".join(f"`{one}`" for one in PROVIDERS)
 
 
 class DelegateBody(JobArgumentsBody):
@@ -40,7 +43,7 @@ class DelegateBody(JobArgumentsBody):
     )
     provider: Annotated[str, Field(max_length=100)] | None = Field(
         None,
-        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode`, `gemini` or another one served by a runner, in any case. Default: the agent of the job in `thread`, else `codex`.",
+        description=f"Which agent: {_PROVIDERS} or another one served by a runner, in any case, with `-` or `_`. Default: the agent of the job in `thread`, else `codex`.",
     )
     description: MaybeText = Field("", description="One line for people.")
     session_id: str = Field("", max_length=LONGEST_TEXT, description="The delegating session.")

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 import httpx2
 
 from baton.events.sinks.runner import SinkEvent, SinkFailed
-from baton.kernel.http.guards.outbound_guard import outbound_tls
+from baton.kernel.http.outbound_guard import outbound_tls
 
 TIMEOUT_S = 30.0
 """Longest that an insert may take, in seconds."""

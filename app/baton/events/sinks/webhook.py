@@ -12,7 +12,7 @@ import httpx2
 import msgspec
 
 from baton.events.sinks.runner import SinkEvent, SinkFailed
-from baton.kernel.http.guards.outbound_guard import OutboundRefused, destination, outbound_tls
+from baton.kernel.http.outbound_guard import OutboundRefused, destination, outbound_tls
 
 TIMEOUT_S = 10.0
 """Longest wait for a receiver, in seconds."""

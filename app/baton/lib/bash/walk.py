@@ -219,7 +219,7 @@ class Walk:
         if function:
             use.categories, use.writes = (), ()
         elif use.runs or (self.texts.files and _may_be_written(use)):
-            runs = unwrap.find(use) if use.runs or use.entry is not None else unwrap.RunTargets(file=argv[0])
+            runs = unwrap.find_targets(use) if use.runs or use.entry is not None else unwrap.RunTargets(file=argv[0])
             scripts, hidden = self.interpreters.scripts(use, runs, index, place, piped=piped)
             code = self.interpreters.code(use, runs, index, place)
         wraps = bool(runs.commands or scripts or (code and code.runs))
@@ -557,12 +557,12 @@ class Walk:
             raise misreadings.CorrectableError(src, end, value.start_byte, b"'' " if gap.strip(b"\\\n") else b"")
         if value.type == "array":
             word = Word(src[value.start_byte : value.end_byte].decode())
-            word.subs = words.find(value, src, quotes=True)
+            word.subs = words.find_substitutions(value, src, quotes=True)
         else:
             word = words.read(value, src)
         target = node.child_by_field_name("name")
         if target is not None and target.type == "subscript":
-            word.subs = words.find(target, src, quotes=True) + word.subs
+            word.subs = words.find_substitutions(target, src, quotes=True) + word.subs
         text.bind(word)
         if kept is not None:
             if word.spans:
@@ -842,7 +842,7 @@ class Walk:
         src = place.text.src
         if node.children[0].type != "[":
             self.listing.note_writes(found, place, -1)
-            self.substitutions(words.find(node, src, quotes=True), place)
+            self.substitutions(words.find_substitutions(node, src, quotes=True), place)
             return
         # The parser makes an expression tree of `[ … ]`; to bash it is a list of words, so the leaves are put in order.
         argv: list[Word] = []
@@ -1038,7 +1038,7 @@ class Walk:
             printed = self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, below)
         elif kind == "compound_statement":
             if children[0].type == "((":
-                self.substitutions(words.find(node, src, quotes=False), place)
+                self.substitutions(words.find_substitutions(node, src, quotes=False), place)
             else:
                 printed = self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, place.below())
         elif kind == "case_statement" or kind in _LOOPS:
@@ -1071,7 +1071,7 @@ class Walk:
             place.values.set(name, (Unknown(f"${name}"),) if args is None else args)
             return
         for one in nodes:
-            subs = words.find(one, src, quotes=True)
+            subs = words.find_substitutions(one, src, quotes=True)
             if subs:
                 self.substitutions(subs, place)
         try:
@@ -1116,13 +1116,13 @@ class Walk:
                 if cut < 0:
                     raise UnreadableError("a case without a pattern")
                 for pattern in inner[:cut]:
-                    self.substitutions(words.find(pattern, src, quotes=True), place)
+                    self.substitutions(words.find_substitutions(pattern, src, quotes=True), place)
                 body = self.uncertain(inner[cut + 1 :], inner[cut].end_byte, at, place)
                 known = known or body is not None
                 printed += body or []
             # The words of a `for` have been read already: its variable has their values.
             elif child.is_named and not loop:
-                self.substitutions(words.find(child, src, quotes=True), place)
+                self.substitutions(words.find_substitutions(child, src, quotes=True), place)
         return printed if known else None
 
     def function(self, node: Node, place: Position) -> None:

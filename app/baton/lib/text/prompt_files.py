@@ -1,7 +1,7 @@
 """Shell lines in files: those run by a client while it loads a skill or a command, and git's settings.
 
 A client runs
-`` !`line` `` before a model reads the file. Claude Code: after white space, and in blocks that begin with "```!". opencode: `` !`line` `` anywhere. Gemini CLI and Qwen Code: `!{line}`.
+`` !`line` `` before a model reads the file. Claude Code: after white space, and in blocks that begin with "```!". opencode: `` !`line` `` anywhere. TOML and Qwen Code: `!{line}`.
 A string that ends within a line may be a part of a file, so its rest counts as the line.
 """
 
@@ -55,7 +55,7 @@ def shell_lines(paths: Iterable[str], text: str, *, anywhere: bool = False) -> l
         found += (
             _LINE_ANYWHERE.findall(text) if anywhere or "opencode" in names else _LINE.findall(_CODE.sub(_blank, text))
         )
-    if ".toml" in names or ".qwen" in names or ".gemini" in names:
+    if ".toml" in names or ".qwen" in names:
         found += [line for one in _texts_of_toml(text) for line in _in_braces(one)]
     return [line for line in found if line.strip()]
 

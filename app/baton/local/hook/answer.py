@@ -16,8 +16,6 @@ _AGENT_KEYS = frozenset({
     "reasoning_effort", "run_in_background", "resume", "isolation", "name", "team_name", "mode", "max_turns", "context_tier",
 })  # fmt: skip
 REWRITES = ("updatedInput", "modifiedArgs", "updated_input", "tool_input")
-_WITH_ALLOW = {"codex": "updatedInput", "cursor": "updated_input"}
-"""Clients that change an input only beside an `allow`, and by which key."""
 DROPPED = (
     "Baton dropped an answer of its server, which would have changed what a tool does or allowed it in your place."
 )
@@ -46,7 +44,7 @@ def is_harmless(client: str, event: str, body: str) -> bool:
     keys = {key for key, _ in pairs}
     rewrites = bool(keys & set(REWRITES))
     allows = any(word in {"allow", "approve"} for pair in pairs for word in pair if isinstance(word, str))
-    if allows and not (event == "PreToolUse" and _WITH_ALLOW.get(client) in keys):
+    if allows and not (event == "PreToolUse" and place_of(client).allows in keys):
         return False
     return not rewrites or keys <= _ANSWER_KEYS | _AGENT_KEYS
 
@@ -60,17 +58,14 @@ def refusal(client: str, event: str, text: str) -> str:
     """Return a refusal of an event in a client's dialect, "" for an event without refusals."""
     if event not in {"PreToolUse", "UserPromptSubmit"}:
         return ""
-    if client == "gemini":
-        return _line({"decision": "deny", "reason": text})
-    if client == "cursor" and event == "UserPromptSubmit":
-        return _line({"continue": False, "user_message": text})
-    if client == "cursor":
-        return _line({"permission": "deny", "user_message": text, "agent_message": text})
+    place = place_of(client)
     if event == "UserPromptSubmit":
-        return _line({"decision": "block", "reason": text})
+        key, effect, reason = place.blocks
+        return _line({key: effect, reason: text})
+    if place.denies:
+        key, *reasons = place.denies
+        return _line({key: "deny", **dict.fromkeys(reasons, text)})
     said = {"permissionDecision": "deny", "permissionDecisionReason": text}
-    if client == "copilot-cli":
-        return _line(said)
     return _line({"hookSpecificOutput": {"hookEventName": event, **said}})
 
 

@@ -10,9 +10,12 @@ if TYPE_CHECKING:
 class Place:
     """A client's folder: `folder` of the home folder or the value of `variable`, and the person's hooks in it.
 
-    `agents` is a project's folder of agent files; "" for a client whose calls name no agent. `says` is the key of an
-    answer shown to the person, or to the model if nothing else is shown. `awaited` are events with an awaited answer,
-    unlike in most clients: it ends a sub-agent, or brings advice. `deaf` are events whose answers are not shown.
+    `agents` is a project's folder of agent files; "" for a client whose calls name no agent. `marks` begin the
+    variables that it sets for its children. `says` is the key of an answer shown to the person, or to the model if
+    nothing else is shown. `awaited` are events with an awaited answer, unlike in most clients: it ends a sub-agent, or
+    brings advice. `deaf` are events whose answers are not shown. `blocks` are key, value and reason of a refused
+    prompt, `denies` the keys of a flat refusal of a call and its reasons. `allows` is the key of a changed input, in
+    clients that change one only beside an `allow`.
     """
 
     def __init__(
@@ -21,25 +24,48 @@ class Place:
         variable: str,
         hooks: str,
         agents: str = "",
+        *marks: str,
         says: str = "systemMessage",
         awaited: tuple[str, ...] = (),
         deaf: tuple[str, ...] = (),
+        blocks: tuple[str, str | bool, str] = ("decision", "block", "reason"),
+        denies: tuple[str, ...] = (),
+        allows: str = "",
     ) -> None:
-        self.folder, self.variable, self.hooks, self.agents = folder, variable, hooks, agents
-        self.says, self.awaited, self.deaf = says, awaited, deaf
+        self.folder, self.variable, self.hooks, self.agents, self.marks = folder, variable, hooks, agents, marks
+        self.says, self.awaited, self.deaf, self.blocks, self.denies, self.allows = (
+            says,
+            awaited,
+            deaf,
+            blocks,
+            denies,
+            allows,
+        )
 
 
 CLIENTS = {
-    "claude-code": Place(".claude", "CLAUDE_CONFIG_DIR", "settings.json", ".claude"),
-    "codex": Place(".codex", "CODEX_HOME", "hooks.json"),
-    "copilot-cli": Place(".copilot", "COPILOT_HOME", "hooks/baton.json", ".github", "additionalContext"),
-    "cursor": Place(".cursor", "", "hooks.json", "", "additional_context"),
-    "gemini": Place(
-        ".gemini", "GEMINI_CLI_HOME", "settings.json", ".gemini", awaited=("PostToolUse", "PostToolUseFailure")
+    "claude-code": Place(".claude", "CLAUDE_CONFIG_DIR", "settings.json", ".claude", "CLAUDECODE="),
+    "codex": Place(
+        ".codex", "CODEX_HOME", "hooks.json", "", "CODEX_SANDBOX", "CODEX_THREAD_ID=", "CODEX_CI=", allows="updatedInput"
     ),
-    "opencode": Place(".config/opencode", "XDG_CONFIG_HOME", "plugin/baton.js", ".opencode"),
-    "qwen": Place(".qwen", "QWEN_HOME", "settings.json", ".qwen", "", ("PostToolUse",), ("PreToolUse",)),
-}
+    "copilot-cli": Place(
+        ".copilot", "COPILOT_HOME", "hooks/baton.json", ".github", "COPILOT_CLI=", says="additionalContext",
+        denies=("permissionDecision", "permissionDecisionReason"),
+    ),
+    "cursor": Place(
+        ".cursor", "", "hooks.json", "", "CURSOR_AGENT=", says="additional_context", allows="updated_input",
+        blocks=("continue", False, "user_message"), denies=("permission", "user_message", "agent_message"),
+    ),
+    "gemini": Place(
+        ".gemini", "GEMINI_CLI_HOME", "settings.json", ".gemini", "GEMINI_CLI=",
+        awaited=("PostToolUse", "PostToolUseFailure"), blocks=("decision", "deny", "reason"), denies=("decision", "reason"),
+    ),
+    "opencode": Place(".config/opencode", "XDG_CONFIG_HOME", "plugin/baton.js", ".opencode", "OPENCODE="),
+    "qwen": Place(
+        ".qwen", "QWEN_HOME", "settings.json", ".qwen", "QWEN_CODE=", says="", awaited=("PostToolUse",),
+        deaf=("PreToolUse",),
+    ),
+}  # fmt: skip
 _BELOW = {"GEMINI_CLI_HOME": ".gemini", "XDG_CONFIG_HOME": "opencode"}
 """Variables that name the folder above the client's own."""
 

@@ -6,10 +6,11 @@ Variables from a project's files (the `env` of `.claude/settings.json`, `.env`) 
 import os
 import sys
 
+from baton.local.hook.clients import CLIENTS
+
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "busybox"})
-_OF_AGENTS = ("CLAUDECODE=", "AI_AGENT=", "CODEX_SANDBOX", "CODEX_THREAD_ID=", "CODEX_CI=", "GEMINI_CLI=", "QWEN_CODE=",
-              "OPENCODE=", "COPILOT_CLI=", "CURSOR_AGENT=")  # fmt: skip
-"""What a client sets for what it starts: a client below inherits what a project set."""
+_OF_AGENTS = ("AI_AGENT=", *(mark for place in CLIENTS.values() for mark in place.marks))
+"""Variables set by a client for its children: a client below inherits what a project set."""
 
 
 def read(pid: int = 0) -> dict[str, str]:

@@ -24,7 +24,7 @@ from joserfc.jws import JWSRegistry
 
 from baton.kernel.base.errors import ProviderUnavailable, Unauthenticated
 from baton.kernel.base.oidc_settings import LOOPBACK, OidcSettings
-from baton.kernel.http.guards.outbound_guard import outbound_tls
+from baton.kernel.http.outbound_guard import outbound_tls
 from baton.people.oidc.attempt import Account
 
 SCOPE = "openid profile email"

@@ -32,11 +32,10 @@ from opentelemetry.trace import (
 from baton.kernel.base import trace
 from baton.records.pipeline.telemetry import EndedAttempt, TelemetryOrder, Traced
 from baton.rules.call.record import Record
+from baton.shared.providers import known_agent
 
 TIMEOUT_S = 5.0
 """Longest time that sending takes, with the exporter's own attempts, in seconds."""
-_PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "gemini": "gcp.gemini"}
-"""The convention's names of providers."""
 _SCOPE = InstrumentationScope("baton")
 
 
@@ -130,7 +129,7 @@ def _of_record(one: Record) -> tuple[str, int, datetime, datetime, dict[str, Any
 def _of_job(one: EndedAttempt) -> tuple[str, int, datetime, datetime, dict[str, Any]]:
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.provider.name": _PROVIDERS.get(one.provider, one.provider),
+        "gen_ai.provider.name": known_agent(one.provider).system or one.provider,
         "gen_ai.agent.name": one.agent_type or one.provider,
         "gen_ai.conversation.id": one.session_id,
         "gen_ai.request.model": one.model,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 import msgspec
 
-from baton.kernel.http.guards.outbound_guard import outbound_tls
+from baton.kernel.http.outbound_guard import outbound_tls
 
 MOST_BYTES = 2 * 1024 * 1024  # bytes of an answer, which may have one event for each token; a longer one is refused
 MOST_CONNECTIONS = 32  # calls at once; more wait for their turn within their own time

@@ -80,16 +80,12 @@ def choose(
 
 COLOURS = {"CHEAP": "green", "MEDIUM": "blue", "EXPENSIVE": "purple"}
 PROVIDER = "claude_code"  # runs a planned agent; a thin wrapper delegates its task further
-_ARGUMENTS: dict[str, dict[str, Any]] = {
-    "invoke_gemini": {},
-    "invoke_gemini_agentic": {"max_turns": 10},
-    "invoke_openai": {"reasoning_effort": "high"},
-}
-_WRAPPER = {
-    "invoke_gemini": "one completion without tools",
-    "invoke_gemini_agentic": "a loop of its own with full tool access",
-    "invoke_openai": "a reasoning model",
-}
+WRAPPERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "invoke_gemini": ("one completion without tools", {}),
+    "invoke_gemini_agentic": ("a loop of its own with full tool access", {"max_turns": 10}),
+    "invoke_openai": ("a reasoning model", {"reasoning_effort": "high"}),
+}  # the tools of thin wrappers: what each is, and its fixed arguments
+_NO_WRAPPER: tuple[str, dict[str, Any]] = ("another tool", {})
 
 
 class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -190,9 +186,9 @@ def instruction(row: Row) -> str:
         return row.prompt.replace("{target}", row.delegation_target)
     if not row.delegation_call:
         return ""
-    fixed = {"model": row.delegation_target} | _ARGUMENTS.get(row.delegation_call, {})
+    kind, own = WRAPPERS.get(row.delegation_call, _NO_WRAPPER)
+    fixed = {"model": row.delegation_target} | own
     arguments = ", ".join(f"{key}={msgspec.json.encode(value).decode()}" for key, value in fixed.items())
-    kind = _WRAPPER.get(row.delegation_call, "another tool")
     return (
         f"You are a THIN WRAPPER: the work is done by {row.delegation_target}, not by you.\n"
         f"IMMEDIATELY call {row.delegation_call} ({kind}) with prompt=<the whole task as you were given it>, {arguments}.\n"
@@ -209,7 +205,7 @@ def tools_of(row: Row) -> tuple[str, ...]:
 def _delegation(row: Row) -> Delegation | None:
     if not (row.delegation_target or row.delegation_call):
         return None
-    fixed = _ARGUMENTS.get(row.delegation_call, {})
+    _, fixed = WRAPPERS.get(row.delegation_call, _NO_WRAPPER)
     return Delegation(target=row.delegation_target, call=row.delegation_call, **fixed)
 
 

@@ -96,7 +96,7 @@ def agent_name(tool_input: dict[str, Any], client: str) -> str | None:
     if agent is None:
         agent = tool_input.get("agent_type")  # for Copilot CLI
     if agent is None and tool_input.get("description") is None:
-        agent = tool_input.get("agent_name")  # for Gemini CLI
+        agent = tool_input.get("agent_name")  # for clients without a description
     if not agent and isinstance(agent, str | None) and {"prompt", "description"} <= tool_input.keys():
         agent = DEFAULT_AGENTS.get(client)
     return agent if isinstance(agent, str) else None
@@ -106,7 +106,7 @@ def agent_call(tool_input: dict[str, Any], client: str) -> AgentCall | None:
     """Read the input of a call starting an agent, or None. A model of `""` or null counts as absent."""
     agent, prompt, description = agent_name(tool_input, client), tool_input.get("prompt"), tool_input.get("description")
     if description is None and tool_input.get("subagent_type") is None and tool_input.get("agent_type") is None:
-        description = ""  # Gemini CLI's tool has no description
+        description = ""
     if agent is None or not (isinstance(prompt, str) and isinstance(description, str)):
         return None
     model = tool_input.get("model")

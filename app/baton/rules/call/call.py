@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from baton.clients.event import CallFields
 from baton.clients.tool_inputs import UnreadableInput, decoded_text, is_patch_tool, squeezed
 from baton.lib.text.patches import is_patch, patched
 from baton.lib.text.urls import file_path
@@ -81,7 +82,7 @@ class ModelChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reason: str = ""
 
 
-class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCall(CallFields, frozen=True, kw_only=True):
     """One tool call about to be made by an agent.
 
     `agent_id` is empty on the main thread and set in every sub-agent; only it distinguishes an orchestrator from a
@@ -90,19 +91,13 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     other worktrees of its repository; they belong to the project as well.
     """
 
-    client: str
     session_id: str
     tool_name: str
     tool_input: dict[str, Any]
-    tool_use_id: str = ""
-    agent_id: str = ""
-    agent_type: str = ""
-    cwd: str = ""
     project: str = ""
     project_root: str = ""
     worktrees: tuple[str, ...] = ()
     models: SessionModels = SessionModels()
-    permission_mode: str = ""
 
     @property
     def is_subagent(self) -> bool:
@@ -299,7 +294,7 @@ def _path(text: str) -> str | None:
 MOST_PATHS = 400  # maximum judged paths of a call; a call with more is asked about
 _BARE = {"input"}  # the only key of an input given as a string or a list
 _OF_SHELL_LINES = frozenset({"dir_path", "directory", "dir"})
-"""Working folder of a shell line in Gemini CLI and Qwen Code. In their other tools, it is a folder to search."""
+"""Working folder of a shell line in some clients. In their other tools, it is a folder to search."""
 FOLDER_KEYS = _OF_SHELL_LINES | {"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"} | {
     "Cwd", "WorkingDirectory", "workDir", "workingDir", "working_folder", "current_directory", "currentDirectory",
 }  # fmt: skip

@@ -32,7 +32,7 @@ async def test_a_job_that_one_transaction_has_locked_is_given_to_another_only_af
     assert await waiting == "the first was here"
 
 
-async def test_a_job_of_another_organisation_is_none(world):
+async def test_a_job_of_another_organisation_is_not_found(world):
     job = await world.delegate()
     async with clock.writing(world.database) as connection:
         assert await jobs.lock(connection, "another", job.id) is None

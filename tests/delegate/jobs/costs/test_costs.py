@@ -41,7 +41,7 @@ async def spent(world):
         ("day", {"2026-05-04": (4, 54.5, 95.0)}),
     ],
 )
-async def test_tokens_are_priced_by_tier_beside_what_they_would_cost_on_the_expensive_one(world, spent, by, groups):
+async def test_tokens_are_priced_by_tier_and_by_the_expensive_tier(world, spent, by, groups):
     found = await world.analytics.sum_costs(ADMIN, by, since=MAY, until=None)
     assert {one.group: (one.jobs, one.usd, one.expensive_usd) for one in found} == groups
     assert all(one.saved_usd == round(one.expensive_usd - one.usd, 6) for one in found)
@@ -71,7 +71,7 @@ async def test_tokens_from_the_cache_have_their_own_price(world, prices, usd):
 
 
 @every("text", ["", "CHEAP=1/5", "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=x/25", "CHEAP=1/5 CHEAP=1/5 MEDIUM=1/1"])
-def test_prices_that_leave_a_tier_out_are_refused(text):
+def test_prices_without_a_tier_are_refused(text):
     with pytest.raises(ValueError, match="is not a price for each tier"):
         parse_prices(text)
 

@@ -96,7 +96,7 @@ async def test_a_connection_between_requests_is_left_open(connect):
     ],
     ids=["ordinary", "http 1.0", "the last one", "HEAD", "expected"],
 )
-async def test_an_answer_says_its_length_and_kind_and_has_its_body_once(connect, head, body):
+async def test_an_answer_has_its_length_type_and_one_body(connect, head, body):
     reader, writer = await connect()
     writer.write(head + b"abcd")
     if b"100-continue" in head:
@@ -123,7 +123,7 @@ async def test_a_header_that_would_split_the_answer_is_not_sent(connect):
 
 
 @pytest.mark.parametrize("sent", [b"\x16\x03\x01\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n", HEAD.replace(b"4", b"x")])
-async def test_what_is_no_http_is_refused_in_the_shape_of_every_error(connect, sent):
+async def test_invalid_http_is_refused_as_a_problem(connect, sent):
     reader, writer = await connect()
     writer.write(sent)
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")

@@ -38,7 +38,7 @@ def router_of(*paths, method="GET"):
         ("GET", "//jobs", 404, None),
     ],
 )
-def test_a_request_reaches_its_route_in_whichever_router_it_is(method, path, status, answered_by):
+def test_a_request_reaches_its_route_in_any_router(method, path, status, answered_by):
     client = app_of(
         router_of("/jobs/{job_id}", "/"), router_of("/graphs"), router_of("/jobs"), router_of("/jobs", method="POST")
     )

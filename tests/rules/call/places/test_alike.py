@@ -50,7 +50,7 @@ BASES = st.sampled_from(["", None, "..", "infra", "/etc", "/home/ann", "~/.ssh",
     root=st.sampled_from(FOLDERS),
     reach=st.sampled_from(["file", "tree", "into", "below"]),
 )
-def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, cwd, root, reach):
+def test_a_path_and_its_representative_have_the_same_places(path, base, cwd, root, reach):
     one = locator()
     instead, folder = one.alike_names.alike(path, base, own_names(INSTALLED, (cwd, root)))
     rest = cwd, root, reach
@@ -84,6 +84,6 @@ def test_the_names_of_a_folder_are_replaced_too():
 
 
 @every("glob", ["infra/?", "infra/[ab]", "x**y"])
-def test_globs_that_fit_any_name_leave_all_paths_as_they_are(glob):
+def test_globs_for_any_name_change_no_path(glob):
     names = Locator([], [], [], {"infra": [glob]}).alike_names
     assert names.alike("pages/one", "", own_names("", ("/w", ""))) == ("pages/one", "")

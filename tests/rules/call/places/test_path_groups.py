@@ -73,7 +73,7 @@ def groups(path, *, reach="file", base="", cwd="/home/ann/shop", root="/home/ann
         ("/other/a.tf", "file", {"terraform"}),
     ],
 )
-def test_a_path_lies_in_a_group(path, reach, expected):
+def test_a_path_is_in_a_group(path, reach, expected):
     assert groups(path, reach=reach) == expected
 
 
@@ -93,7 +93,7 @@ def test_relative_globs_start_at_the_session_s_folder_where_the_project_is_not_k
         ("$d/id_rsa", "", "d=~/.ssh/id_rsa", set()),
     ],
 )
-def test_a_path_of_unknown_beginning_counts_where_the_line_names_the_group(path, base, mentioned, expected):
+def test_a_path_with_an_unknown_start_counts_if_the_line_names_the_group(path, base, mentioned, expected):
     assert LOCATOR.possible_groups(path, base, "/repo", "/repo", "file", mentioned) == expected
 
 

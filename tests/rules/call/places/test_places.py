@@ -35,7 +35,7 @@ def places(target, base="", cwd=HERE["cwd"], root=HERE["root"], reach="file"):
         "",
     ],
 )
-def test_inside_the_project_or_not_to_be_told_is_work(target):
+def test_unknown_or_inner_paths_count_as_work(target):
     assert "work" in places(target)
 
 
@@ -72,7 +72,7 @@ def test_a_base_is_where_a_relative_path_starts():
     assert places("a.py", base=None) == {"work"}
 
 
-def test_removing_what_holds_the_work_is_work():
+def test_removing_the_work_s_folder_counts_as_work():
     assert "work" in places("/home/ann", reach="tree")
     assert "work" not in places("/home/ann/other", reach="tree")
 
@@ -109,7 +109,7 @@ def test_neither_root_nor_home(target):
     assert not {"root", "home"} & places(target)
 
 
-def test_the_session_may_stand_in_a_home_or_at_the_root():
+def test_the_session_may_run_in_a_home_or_at_the_root():
     assert "home" in places(".", cwd="/home/ann", root="")
     assert "home" in places("*", cwd="/home/ann", root="")
     assert "root" in places("*", base="/")

@@ -49,7 +49,7 @@ CASES = [
 
 
 @every(("path", "yes", "no"), CASES)
-def test_what_reaches_a_protected_path(path, yes, no):
+def test_programs_reaching_a_protected_path(path, yes, no):
     assert [reach for reach in yes.split() if not protected(path, reach)] == []
     assert [reach for reach in no.split() if protected(path, reach)] == []
 
@@ -61,5 +61,5 @@ def test_braces_without_end_cost_a_bounded_number_of_spellings():
 
 
 @every("line", ["", "hook_settings", "hook_settings\t", "x\t/a/b", "hook_settings\t/", "baton_home\t/home/ann"])
-def test_what_is_no_narrow_path_is_left_out(line):
+def test_a_broad_path_is_left_out(line):
     assert installed_paths(line, "/r") == {"baton_home": [], "hook_settings": []}

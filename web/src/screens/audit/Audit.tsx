@@ -10,7 +10,7 @@ import { type Field, FilterBar } from "../../parts/FilterBar";
 import { Time } from "../../parts/Time";
 import { moment, resolved } from "../../parts/time";
 import { changes } from "./changes";
-import type { AuditSearch } from "./routes";
+import type { AuditSearch } from "./search";
 
 type AuditEntry = Schemas["AuditEntryModel"];
 const route = getRouteApi("/shell/audit");

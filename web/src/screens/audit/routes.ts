@@ -1,8 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { shell } from "../../shell/root";
-
-const FILTERS = ["kind", "object", "actor", "since", "until"] as const;
-export type AuditSearch = Partial<Record<(typeof FILTERS)[number], string>>;
+import { type AuditSearch, FILTERS } from "./search";
 
 export const auditRoute = createRoute({
   getParentRoute: () => shell,

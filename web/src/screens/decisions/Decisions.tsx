@@ -8,7 +8,7 @@ import { Export } from "../../parts/Export";
 import { Failed } from "../../parts/Failed";
 import { resolved } from "../../parts/time";
 import { Words } from "../../parts/Words";
-import { DecisionDrawer } from "./DecisionDrawer";
+import { DecisionDrawer } from "../../parts/decision/DecisionDrawer";
 import { DecisionTable } from "./DecisionTable";
 import { Filters } from "./Filters";
 

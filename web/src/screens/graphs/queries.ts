@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { api, body, type Schemas } from "../../api/client";
 import { POLL_MS } from "../../api/queries";
 import { resolved } from "../../parts/time";
-import type { GraphFilters } from "./routes";
+import type { GraphFilters } from "./search";
 
 export type Graph = Schemas["GraphModel"];
 export type Task = Schemas["TaskModel"];

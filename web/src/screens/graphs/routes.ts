@@ -1,14 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import type { Range } from "../../parts/time";
 import { shell } from "../../shell/root";
-
-/** The filters of the list, as they stand in the page's URL. */
-export interface GraphFilters extends Range {
-  session_id?: string | undefined;
-  user?: string | undefined;
-}
-
-const FILTERS = ["session_id", "user", "since", "until"] as const;
+import { FILTERS, type GraphFilters } from "./search";
 
 export const graphsRoute = createRoute({
   getParentRoute: () => shell,

@@ -4,7 +4,7 @@ import { Chart, type Series } from "../../parts/Chart";
 import { address } from "../../parts/csv";
 import { day, during } from "../../parts/time";
 import { blockedQuery, start } from "./queries";
-import type { InsightSearch } from "./routes";
+import type { InsightSearch } from "./search";
 
 const COLOURS = ["deny", "accent", "ask", "rewrite", "allow"] as const;
 const count = (value: number) => String(Math.round(value));

@@ -7,7 +7,7 @@ import { address } from "../../parts/csv";
 import { many, usd } from "../../parts/figures";
 import { day } from "../../parts/time";
 import { costQuery, shareQuery, start } from "./queries";
-import { COST_GROUPS, type InsightSearch } from "./routes";
+import { COST_GROUPS, type InsightSearch } from "./search";
 
 type Period = NonNullable<InsightSearch["since"]>;
 type By = NonNullable<InsightSearch["by"]>;

@@ -8,7 +8,7 @@ import { Cost, Savings } from "./Cost";
 import { Share } from "./Share";
 import { Failures, Latency } from "./Latency";
 import { Summary } from "./Summary";
-import { type InsightSearch, PERIODS } from "./routes";
+import { type InsightSearch, PERIODS } from "./search";
 import { Views } from "../../parts/Views";
 import { WrongBlocks } from "./WrongBlocks";
 

@@ -4,7 +4,7 @@ import { Chart, type Series } from "../../parts/Chart";
 import { address } from "../../parts/csv";
 import { day, during, hour } from "../../parts/time";
 import { bucket, latencyQuery, start } from "./queries";
-import type { InsightSearch } from "./routes";
+import type { InsightSearch } from "./search";
 
 type Period = NonNullable<InsightSearch["since"]>;
 

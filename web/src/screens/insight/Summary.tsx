@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { count, usd } from "../../parts/figures";
 import { anywayQuery, costQuery, latencyQuery, shareQuery } from "./queries";
-import type { InsightSearch } from "./routes";
+import type { InsightSearch } from "./search";
 
 /** The period in five figures; "–" where there is nothing to count yet. */
 export function Summary({ period }: { period: NonNullable<InsightSearch["since"]> }) {

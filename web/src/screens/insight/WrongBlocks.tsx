@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Failed } from "../../parts/Failed";
 import { rulesQuery } from "./queries";
-import type { InsightSearch } from "./routes";
+import type { InsightSearch } from "./search";
 
 /** Rules that people reported for blocking what should have run. */
 export function WrongBlocks({ period }: { period: NonNullable<InsightSearch["since"]> }) {

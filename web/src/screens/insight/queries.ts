@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body } from "../../api/client";
-import type { InsightSearch } from "./routes";
+import type { InsightSearch } from "./search";
 
 type By = NonNullable<InsightSearch["by"]>;
 type Period = NonNullable<InsightSearch["since"]>;

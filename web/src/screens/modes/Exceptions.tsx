@@ -7,7 +7,7 @@ import { Failed } from "../../parts/Failed";
 import { ReasonDialog } from "../../parts/ReasonDialog";
 import { RecordTable } from "../../parts/RecordTable";
 import { moment, relative } from "../../parts/time";
-import { GrantForm } from "./GrantForm";
+import { GrantForm } from "../../parts/decision/GrantForm";
 import { type RuleException, exceptionsQuery } from "./queries";
 
 /** The requested exceptions, and those in force. */

@@ -2,7 +2,7 @@ import "@mantine/core/styles/Tabs.css";
 import { Stack, Tabs, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { Exceptions } from "./Exceptions";
-import { MODE_TABS } from "./routes";
+import { MODE_TABS } from "./search";
 import { Settings } from "./Settings";
 import { Unlocks } from "./Unlocks";
 

@@ -1,20 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { shell } from "../../shell/root";
-
-export const MODE_TABS = ["settings", "exceptions", "unlocks"] as const;
-
-/** What the screen's address holds: the tab, and whose mode is asked for. */
-export interface ModesSearch {
-  tab?: (typeof MODE_TABS)[number] | undefined;
-  session_id?: string | undefined;
-  project?: string | undefined;
-  user?: string | undefined;
-  scope?: string | undefined;
-  /** Whether the form of the tab is open. */
-  make?: boolean | undefined;
-}
-
-const FILTERS = ["session_id", "project", "user", "scope"] as const;
+import { FILTERS, MODE_TABS, type ModesSearch } from "./search";
 
 export const modesRoute = createRoute({
   getParentRoute: () => shell,

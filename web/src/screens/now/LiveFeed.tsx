@@ -8,7 +8,7 @@ import { api, body } from "../../api/client";
 import { useConnection, useStream } from "../../api/stream";
 import { DecisionRow } from "../../parts/DecisionRow";
 import { Failed } from "../../parts/Failed";
-import { useKeys } from "../../shell/keys";
+import { useKeys } from "../../parts/keys";
 import { feed } from "./live";
 
 const ROW_PX = 32;

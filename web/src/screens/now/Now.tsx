@@ -1,7 +1,7 @@
 import { Stack, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useSyncExternalStore } from "react";
-import { DecisionDrawer } from "../decisions/DecisionDrawer";
+import { DecisionDrawer } from "../../parts/decision/DecisionDrawer";
 import { Alarms } from "./Alarms";
 import { Figures } from "./Figures";
 import { FirstSteps } from "./FirstSteps";

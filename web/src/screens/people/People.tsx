@@ -3,7 +3,7 @@ import { Stack, Tabs, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { Browsers } from "./Browsers";
 import { Roles } from "./Roles";
-import { PEOPLE_TABS } from "./routes";
+import { PEOPLE_TABS } from "./search";
 import { Teams } from "./Teams";
 import { Tokens } from "./Tokens";
 import { Users } from "./Users";

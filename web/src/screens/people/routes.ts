@@ -1,14 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { shell } from "../../shell/root";
-
-export const PEOPLE_TABS = ["users", "teams", "tokens", "browsers", "roles"] as const;
-
-/** What the screen's address holds: the tab, and whose rows it shows. */
-export interface PeopleSearch {
-  tab?: (typeof PEOPLE_TABS)[number] | undefined;
-  team?: string | undefined;
-  user?: string | undefined;
-}
+import { PEOPLE_TABS, type PeopleSearch } from "./search";
 
 export const peopleRoute = createRoute({
   getParentRoute: () => shell,

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { meQuery } from "../../api/queries";
 import { moment } from "../../parts/time";
 import { layersQuery } from "./queries";
-import type { Tier } from "./routes";
+import type { Tier } from "../../parts/layers";
 
 /** The layers above the shipped rules: those that are active, and the reader's own, which may be empty. */
 export function LayerList() {

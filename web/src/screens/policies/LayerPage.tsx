@@ -8,7 +8,7 @@ import { meQuery } from "../../api/queries";
 import { Failed } from "../../parts/Failed";
 import { LayerRules } from "./LayerRules";
 import { layerQuery, type Place } from "./queries";
-import type { Tab } from "./routes";
+import type { Tab } from "./search";
 import { remember } from "./replayed";
 import { useDraft } from "./useDraft";
 import { Versions } from "./Versions";

@@ -9,7 +9,7 @@ import { Failed } from "../../parts/Failed";
 import { ReasonButton } from "../../parts/ReasonButton";
 import { layerQuery, layersQuery, packQuery, packsQuery, type Place } from "./queries";
 import { ReplayTab } from "./ReplayTab";
-import type { Tier } from "./routes";
+import type { Tier } from "../../parts/layers";
 import { putIntoDraft } from "./useDraft";
 
 type Pack = Schemas["PackModel"];

@@ -1,10 +1,11 @@
 import { Stack, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { policiesQuery } from "../../api/queries";
 import { Failed } from "../../parts/Failed";
 import { LayerList } from "./LayerList";
 import { Packs } from "./Packs";
-import { policiesQuery, ruleCountsQuery } from "./queries";
+import { ruleCountsQuery } from "./queries";
 import { RuleTable } from "./RuleTable";
 
 const route = getRouteApi("/shell/policies");

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body, type Schemas } from "../../api/client";
 import { many } from "../../parts/figures";
 import { type Range, start } from "../../parts/time";
-import type { Tier } from "./routes";
+import type { Tier, Way } from "../../parts/layers";
 
 export type Files = Record<string, string>;
 export type Layer = Schemas["StoredLayerModel"];
@@ -16,8 +16,6 @@ export interface Place {
 }
 
 export const at = ({ tier, name }: Place) => ({ path: { tier }, query: name ? { name } : {} });
-
-export const policiesQuery = queryOptions({ queryKey: ["policies"], queryFn: () => body(api.GET("/policies")) });
 
 export const ruleCountsQuery = (range: Range) =>
   queryOptions({
@@ -107,4 +105,12 @@ export const affectedQuery = ({ tier, name }: Place) =>
         live: `${more}${many(found.items.filter(({ live }) => live).length, "live session")}`,
       };
     },
+  });
+
+/** A rule's test made of a decision, with a rule to start from. */
+export const ruleTestQuery = (id: string, way: Way) =>
+  queryOptions({
+    queryKey: ["rule-test", id, way],
+    queryFn: () => body(api.GET("/decisions/{decision_id}/rule-test", { params: { path: { decision_id: id }, query: { way } } })),
+    staleTime: Infinity,
   });

@@ -1,23 +1,8 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import type { Range } from "../../parts/time";
 import { shell } from "../../shell/root";
-
-export const TIERS = ["organisation", "team", "project", "user"] as const;
-export type Tier = (typeof TIERS)[number];
-export const TABS = ["rules", "edit", "diff", "replay"] as const;
-export const WAYS = ["change", "own", "test"] as const;
-/** What a rule made of a decision does: change the rule that stopped it, refuse it too, or keep it as a test. */
-export type Way = (typeof WAYS)[number];
-export type Tab = (typeof TABS)[number];
-
-/** `name` is the team's, project's or user's; `from` is a decision of which a rule is to be made; `file` is open in the editor. */
-export interface LayerSearch {
-  tab?: Tab | undefined;
-  name?: string | undefined;
-  from?: string | undefined;
-  way?: Way | undefined;
-  file?: string | undefined;
-}
+import { type Tier, TIERS, WAYS } from "../../parts/layers";
+import { type LayerSearch, TABS } from "./search";
 
 export const policiesRoute = createRoute({
   getParentRoute: () => shell,

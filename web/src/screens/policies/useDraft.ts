@@ -1,8 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { ruleTestQuery } from "../decisions/queries";
-import type { Files, Layer, Place } from "./queries";
-import type { Way } from "./routes";
+import { type Files, type Layer, type Place, ruleTestQuery } from "./queries";
+import type { Way } from "../../parts/layers";
 
 /** The files of a layer as they are being written. They outlive the page until they are put away or uploaded. */
 export interface Draft {

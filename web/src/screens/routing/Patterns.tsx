@@ -9,7 +9,7 @@ import { Failed } from "../../parts/Failed";
 import { Words } from "../../parts/Words";
 import { PatternCard } from "./PatternCard";
 import { patternsQuery } from "./queries";
-import { STATUSES } from "./routes";
+import { STATUSES } from "./search";
 
 const route = getRouteApi("/shell/routing");
 const NAMES = { proposed: "Proposed", validated: "Approved", retired: "Retired" } as const;

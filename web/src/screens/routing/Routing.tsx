@@ -5,7 +5,7 @@ import { Accuracy } from "./Accuracy";
 import { Breakers } from "./Breakers";
 import { Patterns } from "./Patterns";
 import { Rosters } from "./Rosters";
-import { type Tab, TABS } from "./routes";
+import { type Tab, TABS } from "./search";
 import { TryPrompt } from "./TryPrompt";
 
 const route = getRouteApi("/shell/routing");

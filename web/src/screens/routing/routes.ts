@@ -1,18 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import type { Range } from "../../parts/time";
 import { shell } from "../../shell/root";
-
-/** The screen's parts; `roster` names the one that a prompt is tried against, absent for the caller's own agents. */
-export const TABS = ["try", "accuracy", "rosters", "patterns", "breakers"] as const;
-export type Tab = (typeof TABS)[number];
-
-export const STATUSES = ["proposed", "validated", "retired"] as const;
-
-export interface RoutingSearch extends Range {
-  tab?: Tab | undefined;
-  roster?: string | undefined;
-  status?: (typeof STATUSES)[number] | undefined;
-}
+import { type RoutingSearch, STATUSES, TABS } from "./search";
 
 export const routingRoute = createRoute({
   getParentRoute: () => shell,

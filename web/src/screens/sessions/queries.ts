@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { api, body, type Schemas } from "../../api/client";
 import { POLL_MS } from "../../api/queries";
 import { resolved } from "../../parts/time";
-import type { SessionFilters } from "./routes";
+import type { SessionFilters } from "./search";
 
 export type Session = Schemas["SessionModel"];
 export type SessionAgent = Schemas["SessionAgentModel"];

@@ -1,22 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { shell } from "../../shell/root";
-
-export interface SessionFilters {
-  live?: boolean;
-  q?: string;
-  user?: string;
-  project?: string;
-  client?: string;
-  since?: string;
-  until?: string;
-}
-
-export const TABS = ["timeline", "agents"] as const;
-export interface SessionSearch {
-  tab?: (typeof TABS)[number] | undefined;
-  user?: string;
-  kind?: string;
-}
+import { type SessionFilters, type SessionSearch, TABS } from "./search";
 
 const texts = (names: readonly string[], given: Record<string, unknown>) =>
   Object.fromEntries(names.flatMap((name) => (given[name] ? [[name, String(given[name])]] : [])));

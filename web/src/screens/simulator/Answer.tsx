@@ -6,7 +6,7 @@ import { Failed } from "../../parts/Failed";
 import { RuleTraces } from "../../parts/RuleTraces";
 import { moment } from "../../parts/time";
 import { revisionsQuery, simulationQuery } from "./queries";
-import type { Simulation } from "./routes";
+import type { Simulation } from "./search";
 
 const EFFECTS = { block: "deny", ask: "ask", allow: "allow" } as const;
 

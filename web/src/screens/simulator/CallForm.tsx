@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
-import type { Simulation } from "./routes";
+import type { Simulation } from "./search";
 
 const LEVELS = [
   { value: "", label: "The mode in force" },

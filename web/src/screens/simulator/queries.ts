@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, ApiError, body, type Decision } from "../../api/client";
-import type { Simulation } from "./routes";
+import type { Simulation } from "./search";
 
 export const revisionsQuery = queryOptions({
   queryKey: ["revisions"],

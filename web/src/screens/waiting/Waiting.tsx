@@ -6,7 +6,7 @@ import { Failed } from "../../parts/Failed";
 import { QuestionCard } from "../../parts/question/QuestionCard";
 import { useAnswers, useQuestions } from "../../parts/question/queries";
 import type { Question } from "../../parts/question/question";
-import { useKeys } from "../../shell/keys";
+import { useKeys } from "../../parts/keys";
 
 /** How long a question takes no key in the place of another one, for which the key was meant. */
 const PAUSE_MS = 700;

@@ -206,12 +206,12 @@ def _expansion(node: Node, kind: str, raw: bytes, src: bytes, word: Word, quoted
         word.parts.append((text, EXPANSION | quoted))
     else:
         misreadings.expansion(raw)
-        found = find(node, src, quotes=False) if b"(" in raw or b"`" in raw else []
+        found = find_substitutions(node, src, quotes=False) if b"(" in raw or b"`" in raw else []
         word.subs += found
         word.parts.append((text, (SUBSTITUTION if found else EXPANSION) | quoted))
 
 
-def find(node: Node, src: bytes, *, quotes: bool) -> list[Node]:
+def find_substitutions(node: Node, src: bytes, *, quotes: bool) -> list[Node]:
     """Return the outermost substitutions below a node; with `quotes`, single quotes hide their content.
 
     Not in `"${x:-'$(cmd)'}"`: within double quotes a single quote is literal, and bash runs the command.

@@ -36,7 +36,7 @@ class RunTargets(msgspec.Struct, frozen=True):
 NOTHING = RunTargets()
 
 
-def find(use: Invocation) -> RunTargets:
+def find_targets(use: Invocation) -> RunTargets:
     """Try the program's ways to run something in order; the first match counts."""
     for way in use.runs:
         for name, apply in _APPLY.items():

@@ -11,6 +11,7 @@ from baton.people.users import row_scope
 from baton.policies.in_force import Policies
 from baton.records.review.delegation_share import store
 from baton.records.review.delegation_share.groups import After, By, CallGroup, DelegationFilter, GroupFilter
+from baton.rules.agents.plan import WRAPPERS
 from baton.rules.call.call import MODELS, Principal
 
 __all__ = ["After", "By", "CallGroup", "DelegationFilter", "DelegationShare", "cheaper", "share"]
@@ -20,9 +21,9 @@ TIERS = ("haiku", "sonnet", "opus", "fable")
 SPAWN_TOOLS = frozenset(
     {"spawn_agent", "collaborationspawn_agent", "delegate_to_agent", "task"}
     | {f"mcp__baton__{name}" for name in ("agent_spawn", "delegate_run", "graph_spawn")}
-    | {f"mcp__baton__invoke_{name}" for name in ("gemini", "gemini_agentic", "openai")}
+    | {f"mcp__baton__{name}" for name in WRAPPERS}
 )
-"""Tools that delegate, besides those of `agent_tools`: of Codex, Gemini CLI and Copilot CLI, and Baton's own."""
+"""Tools that delegate, besides those of `agent_tools`: of clients, and Baton's own."""
 
 
 class DelegationShare:

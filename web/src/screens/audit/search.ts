@@ -1,0 +1,2 @@
+export const FILTERS = ["kind", "object", "actor", "since", "until"] as const;
+export type AuditSearch = Partial<Record<(typeof FILTERS)[number], string>>;
