@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from baton.cli.hooks.entries import BACKGROUND, DECIDING, EVENTS, seconds_of
+from baton.cli.hooks.entries import DECIDING, EVENTS, seconds_of
 from baton.cli.hooks.files import SHIM
 from baton.local.config import stored
+from baton.local.hook.main import BACKGROUND
 from baton.relay.process import relay_socket
 from tests.support.person import entry
 
@@ -105,7 +106,8 @@ def test_the_shim_asks_where_http_hooks_would_reach_a_proxy(person, monkeypatch,
 def test_a_command_that_fails_blocks_where_the_client_can_be_told(person, client, is_told):
     hooks = person.hooks(Path(person.does("install", "--client", client, "--fail-closed")["path"]))
     told = {event for event in hooks if "onFailure" in entry(hooks, event)}
-    assert told == ({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit"} if is_told else set())
+    deciding = {"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit", "UserPromptExpansion"}
+    assert told == (deciding if is_told else set())
 
 
 def test_a_token_is_not_kept_for_another_server(person, monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from baton.relay.bundle import RecordSpool
 from bench.soak import away as soak
 from tests.hooks.shim import run_shim
 from tests.support.relay import LINES, Relay, ready
@@ -73,41 +73,6 @@ def test_every_call_of_a_load_is_decided_and_recorded_once(tmp_path: Path) -> No
     assert (result.wrong, result.lost, result.doubled) == ([], 0, 0)
 
 
-def test_tells_each_session_once_of_loss_and_return(server: Server, relay: Relay) -> None:
-    ready(relay)
-    server.stop()
-    told = [relay.line("ls").told for _ in range(3)]
-    assert "does not answer" in told[0]
-    assert told[1:] == ["", ""]
-    assert "does not answer" in relay.line("ls", session_id="another").told
-    server.start()
-    until(lambda: relay.state()["server"] == "up" or relay.line("ls", session_id="third").status != 200)
-    back = [relay.line("ls").told for _ in range(2)]
-    assert "is back" in back[0]
-    assert back[1] == ""
-
-
-def test_mode_and_the_history_of_the_session_hold(server: Server, relay: Relay) -> None:
-    with server.client() as admin:
-        strict = {"scope": "user", "id": "ada", "enabled": True, "level": "strict", "reason": "test"}
-        assert admin.put("/mode", json=strict).status_code == 200, admin.put("/mode", json=strict).text
-    ready(relay)
-    look = {"tool_name": "Read", "tool_input": {"file_path": "/home/ada/shop/a.py"}}
-    assert relay.hook("PreToolUse", **look).word == ""
-    server.stop()
-    assert relay.hook("PreToolUse", **look).word == "deny"  # the second look in a row
-    assert relay.hook("PreToolUse", session_id="unseen", **look).word == ""
-
-
-def test_freeze_holds_during_the_outage(server: Server, relay: Relay) -> None:
-    with server.client() as admin:
-        frozen = {"scope": "user", "id": "ada", "reason": "incident"}
-        assert admin.put("/freezes", json=frozen).status_code == 200
-    ready(relay)
-    server.stop()
-    assert relay.line("ls").word == "deny"
-
-
 @pytest.mark.parametrize("kind", ["whole", "changed", "old"])
 def test_restarted_relay_uses_the_stored_rules_if_they_are_whole(
     server: Server, relay: Relay, kind: str, tmp_path: Path
@@ -121,8 +86,8 @@ def test_restarted_relay_uses_the_stored_rules_if_they_are_whole(
     if kind == "changed":
         stored.write_text(stored.read_text().replace("rm", "xx"))
     if kind == "old":
-        digest, _, owner = config.read_text().partition("BATON_BUNDLE=")[2].split()
-        config.write_text(f"BATON_BUNDLE={digest} {time.time() - 200_000:.0f} {owner}\n")
+        digest, _, *rest = config.read_text().partition("BATON_BUNDLE=")[2].split()
+        config.write_text(f"BATON_BUNDLE={digest} {time.time() - 200_000:.0f} {' '.join(rest)}\n")
     relay.start()
     found = until(lambda: (one := relay.line("rm -rf ~")) and (one if kind == "changed" or one.status == 200 else None))
     assert (found.status, found.word) == ((599, "") if kind == "changed" else (200, "deny"))
@@ -136,12 +101,23 @@ def test_restarted_relay_uses_the_stored_rules_if_they_are_whole(
         assert "only guardrails" in relay.hook("SessionStart", source="startup").told
 
 
-def test_hung_server_and_one_behind_a_proxy_that_lost_it(server: Server, relay: Relay) -> None:
+@pytest.mark.parametrize("is_fresh", [True, False])
+def test_hung_server_costs_no_hook_its_decision(server: Server, relay: Relay, is_fresh: bool, tmp_path: Path) -> None:
     ready(relay)
+    until(lambda: "BATON_BUNDLE=" in relay.config.read_text())
+    assert relay.state()["server_answers"]
     server.process.send_signal(signal.SIGSTOP)
     try:
-        assert relay.line("rm -rf ~").word == "deny"
+        relay.stop()
+        relay.start() if is_fresh else None
+        relay.config.write_text(f"{relay.config.read_text()}BATON_RELAY={relay.socket} {sys.executable}\n")
+        body = b'{"session_id":"s","cwd":"/","tool_name":"Bash","tool_input":{"command":"rm -rf ~"}}'
+        env, words = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}, ("claude-code", "PreToolUse", str(relay.config))
+        assert b'"deny"' in run_shim(["sh"], env, tmp_path, *words, body=body).out
+        assert relay.hook("SessionStart", source="startup").told
         assert relay.hook("UserPromptSubmit", prompt="go on").status == 200
+        assert not relay.state()["server_answers"]
+        relay.ask("DELETE", "/relay")
     finally:
         server.process.send_signal(signal.SIGCONT)
 
@@ -187,12 +163,6 @@ def test_call_that_cannot_be_read_is_asked_about_or_refused_as_by_the_server(ser
     assert with_server == [(200, "ask"), (200, "deny"), (200, "told"), (200, "deny")]
 
 
-def test_rules_of_one_identity_decide_for_no_other(server: Server, relay: Relay) -> None:
-    ready(relay)
-    server.stop()
-    assert relay.hook("PreToolUse", token="another", tool_input={"command": "ls"}).status == 599
-
-
 def test_call_answered_by_both_is_recorded_once(server: Server, relay: Relay) -> None:
     ready(relay)
     first = relay.line("git status").headers["baton-decision-id"]
@@ -201,43 +171,3 @@ def test_call_answered_by_both_is_recorded_once(server: Server, relay: Relay) ->
         assert agent.post("/bundle/records", json=again).status_code == 204
     relay.line("git log")
     assert [one["id"] for one in decisions(server, 2)].count(first) == 1
-
-
-FOR_LEADS = """
-id: payments/migrate
-description: Migrations of the payments database need a lead.
-match: {shell: {program: migrate}}
-decision: ask
-approvers: [lead]
-reason: A lead decides about migrations.
-tests: {match: [migrate up], not_match: [make]}
-"""
-
-
-@pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_question_for_another_person_or_a_client_without_questions_is_a_refusal(
-    server: Server, relay: Relay, client: str
-) -> None:
-    with server.client() as admin:
-        files = {"payments/migrate.yaml": FOR_LEADS}
-        body = {"files": files, "reason": "test"}
-        made = admin.put("/policies/layers/organisation?activate=true", json=body)
-        assert made.status_code < 300, made.text
-    ready(relay)
-    server.stop()
-    found = relay.line("migrate up", client=client)
-    assert found.word == "deny"
-    assert "away" in found.body["hookSpecificOutput"]["permissionDecisionReason"]
-
-
-def test_spool_keeps_the_records_behind_those_delivered(tmp_path: Path) -> None:
-    spool = RecordSpool(tmp_path / "spool")
-    for number in range(5):
-        spool.add(b"%d" % number)
-    spool.drop(spool.first(2))
-    spool.add(b"5")
-    assert spool.first(9) == [b"2", b"3", b"4", b"5"]
-    assert len(spool) == 4
-    assert spool.path.stat().st_mode & 0o077 == 0
-    spool.drop(spool.first(9))
-    assert not spool.path.exists()

@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 from collections import deque
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from baton.local import config as settings
 from baton.local.config import RELAY_PORT, config_path
-from baton.local.hook.main import read_config
+from baton.local.hook.main import BACKGROUND, SECONDS, read_config
 from baton.local.hook.request import NoAnswerError
 from baton.relay.native import NativePort
 from baton.relay.request import CALL_ID, HookRequest, hook_of
@@ -30,14 +31,16 @@ if TYPE_CHECKING:
 
 IDLE_S = 1_800
 """Seconds without a request until the relay ends."""
-CALL_S = 1.0
-"""Seconds to wait for the decision on a call, before the relay decides it."""
+LEFT_S = 0.5
+"""Seconds of a hook's time that are left for the relay's own answer."""
 UPSTREAM_S = 14.0
 """Seconds to wait for the server: the longest wait of a hook."""
 WAIT_S = 560.0
 """The same for a hook that waits for a person."""
 MOST_WAITING = 50
 """Hooks that wait for a person at once. A further one is told not to wait: its refusal stays."""
+PREPARE_S = 0.2
+"""Seconds that the engine's import waits for the first answer: the two would share a processor."""
 START_S = 2.0
 """Seconds that a starting relay gives another to listen or to end."""
 STUCK_S = 5.0
@@ -78,7 +81,7 @@ class Relay:
                 from baton.relay.bundle import Bundles
                 from baton.relay.outage import Outage
 
-                outage = Outage(Bundles(self._config, self._upstream.send), self._url)
+                outage = Outage(Bundles(self._config, self._url, self._upstream.send))
                 outage.begin()
                 self._outage = outage
             while self._early:
@@ -87,20 +90,26 @@ class Relay:
             return self._outage
 
     def prepare(self) -> None:
-        """Import the engine and fetch the rules, but not before the first answer: the two would share a processor."""
-        self._begun.wait(START_S)
+        """Import the engine and fetch the rules, after the first answer if there is one soon."""
+        self._begun.wait(PREPARE_S)
         outage, first = self.outage, self._first
         if first is not None:
             outage.fetch(first)
 
     def state(self) -> dict[str, object]:
-        """Return what `baton relay status` shows."""
-        return {"pid": os.getpid(), "requests": self.requests, **self.outage.state()}
+        """Return what `baton relay status` shows. It asks the server whether it answers now."""
+        is_reachable = False
+        with contextlib.suppress(OSError):
+            is_reachable = b'"ok"' in self._upstream.send("GET", "/healthz", b"", [], 2 * LEFT_S).body
+        return {
+            "pid": os.getpid(), "requests": self.requests, "server_answers": is_reachable, **self.outage.state(),
+        }  # fmt: skip
 
     def forward(self, path: str, body: bytes, headers: Fields, seconds: float = UPSTREAM_S) -> WireAnswer:
         """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError without one."""
         self.used, self.requests = time.monotonic(), self.requests + 1
-        hook = hook_of(path, body, headers)
+        now = self._outage.now() if self._outage is not None else datetime.now(UTC)
+        hook = hook_of(path, body, headers, now)
         if self._outage is not None and self._outage.is_lost:
             self._outage.probe(hook)
             if (decided := self._outage.decide(hook)) is not None:
@@ -122,7 +131,9 @@ class Relay:
         """Ask the server. Only so many hooks wait for a person: a further one is told not to."""
         headers, waits = hook.headers, hook.about.startswith("wait")
         if hook.event == "PreToolUse" and not hook.about:
-            headers, seconds = [*headers, (CALL_ID, hook.id)], min(seconds, CALL_S)
+            headers = [*headers, (CALL_ID, hook.id)]
+        if not hook.about and hook.event not in BACKGROUND:
+            seconds = min(seconds, SECONDS.get(hook.event, 1.5) - LEFT_S)
         if waits and not self._seats.acquire(blocking=False):
             return WireAnswer(200, [], b"{}")
         try:

@@ -9,6 +9,7 @@ import msgspec
 from baton.cli.hooks.shims import Shim, ShimKind, line, quote
 from baton.clients.registry import SPECS
 from baton.local.hook import answer
+from baton.local.hook.main import BACKGROUND
 from baton.relay.native import HEADER, WAITS
 
 Transport = Literal["http", "curl"]
@@ -19,14 +20,8 @@ _USUAL_TIMEOUT = 4
 _BESIDE_S = 10
 EVENTS: dict[str, tuple[str, ...]] = {client: tuple(spec.natives) for client, spec in SPECS.items()}
 """The events that each client gets an entry for, by Baton's names."""
-DECIDING = frozenset({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit"})
+DECIDING = frozenset({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit", "UserPromptExpansion"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
-BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
-"""Events whose answer nobody needs. Claude Code runs their commands in the background, which it cannot do with http hooks.
-
-For other clients the shim itself does not wait: Codex before 0.148 leaves a hook out that is marked so.
-"""
-
 WITHOUT_HTTP = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", *BACKGROUND})
 """Events that only commands report. Claude Code never sends SessionStart over http. The shim starts the relay there."""
 
