@@ -67,10 +67,10 @@ class Machine:
         date = f"{datetime.now(UTC) + self.ahead:%a, %d %b %Y %H:%M:%S} GMT"
         return WireAnswer(200, [("ETag", f'"{sha256(content).hexdigest()}"'), ("Date", date)], content)
 
-    def hook(self, event: str = "PreToolUse", token: str = "one", client: str = "claude-code", **more: Any) -> Any:
+    def hook(self, event: str = "PreToolUse", token: str = "", client: str = "claude-code", **more: Any) -> Any:
         self.number += 1
         body = {"session_id": "s", "hook_event_name": event, "cwd": "/home/ada/shop", "tool_use_id": f"{self.number}"}
-        target, headers = f"/hooks/{client}?event={event}", [("Authorization", token), ("Baton-Project", "shop")]
+        target, headers = f"/hooks/{client}?event={event}", [("Authorization", token or "one"), ("Baton-Project", "shop")]
         return hook_of(target, json.dumps(body | more).encode(), headers, self.outage.now())
 
     def decide(self, line: str = "ls", **more: Any) -> Any:

@@ -126,7 +126,8 @@ def test_a_stopping_relay_frees_its_socket_and_answers_open_requests(socket_of_r
     said: list[tuple[int, bytes]] = []
     _Server.holds.set()
     try:
-        asking = threading.Thread(target=lambda: said.append(_ask(socket_of_relay, "POST", "/hooks/codex", b'{"n":1}')))
+        hook = (socket_of_relay, "POST", "/hooks/codex?event=PostToolUse", b'{"n":1}')
+        asking = threading.Thread(target=lambda: said.append(_ask(*hook)))
         asking.start()
         until(lambda: _Server.seen)
         assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
@@ -209,18 +210,17 @@ def test_a_client_does_not_wait_for_the_answer_about_a_result(
         _Server.holds.clear()
 
 
-def test_relay_that_hangs_is_replaced_and_the_shim_asks_the_server_itself(
-    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("event", ["PreToolUse", "SessionStart", "UserPromptSubmit", "SessionEnd"])
+def test_relay_that_hangs_is_replaced_and_the_shim_asks_the_server_itself(socket_of_relay, settings, tmp_path, event):
     config = tmp_path / ".config/baton/config"
     config.write_text(config.read_text().replace("/bin/true", sys.executable))
     hung = _pid(socket_of_relay)
     os.kill(hung, signal.SIGSTOP)
     body = b'{"text":"whole"}'
-    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+    shell = ["timeout", "--foreground", "10", "sh"]
+    assert run_shim(shell, settings, tmp_path, "claude-code", event, body=body) == (0, body + b"\n", b"")
     until(lambda: _answers(socket_of_relay) not in {0, hung})
     assert run_shim(["sh"], settings, tmp_path, body=body).out == body + b"\n"
-    assert _requests(socket_of_relay) == 1
     assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
 
 
@@ -240,15 +240,19 @@ def test_shim_asks_the_server_itself_if_the_relay_takes_no_request(
         assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
 
 
-@pytest.mark.slow("starts a relay of its own")
-def test_shim_asks_the_server_itself_after_the_relay_was_killed(
-    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
-) -> None:
-    os.kill(json.loads(_ask(socket_of_relay, "GET", "/relay")[1])["pid"], signal.SIGKILL)
+@pytest.mark.parametrize("left", ["a socket", "nothing"])
+def test_call_without_a_relay_starts_one_and_goes_through_it(socket_of_relay, settings, tmp_path, left):
+    os.kill(_pid(socket_of_relay), signal.SIGKILL)
     until(lambda: not is_person_socket(socket_of_relay))
-    body = b'{"text":"whole"}'
-    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
     assert socket_of_relay.exists()
+    socket_of_relay.unlink() if left == "nothing" else None
+    body = b'{"text":"whole"}'
+    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")  # /bin/true starts none
+    config = tmp_path / ".config/baton/config"
+    config.write_text(config.read_text().replace("/bin/true", sys.executable))
+    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+    assert _requests(socket_of_relay) == 1
+    assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
 
 
 def test_shim_uses_no_relay_for_another_server(socket_of_relay: Path, settings: dict[str, str], tmp_path: Path) -> None:
