@@ -14,6 +14,7 @@ from baton.local.config import BUNDLE
 from baton.local.hook.main import read_config
 from baton.relay.bundle import Bundles, RecordSpool
 from baton.relay.outage import PROBE_S, Outage
+from baton.relay.process import _is_of_server
 from baton.relay.request import hook_of
 from baton.relay.wire import WireAnswer
 from baton.rules.call.call import Principal
@@ -38,7 +39,7 @@ class Machine:
     """A relay's state, its server, and the hooks of one session."""
 
     def __init__(self, folder: Path) -> None:
-        self.config, self.number, self.is_up, self.is_slow = folder / "config", 0, True, False
+        self.config, self.number, self.is_up = folder / "config", 0, True
         self.ahead, self.given, self.records = timedelta(), Bundle(principal=Principal(user="ada"), layers=[]), []
         self.status = 204
         files = {f"acme/{name}.yaml": RULE.format(name, *row) for name, row in RULES.items()}
@@ -70,7 +71,10 @@ class Machine:
     def hook(self, event: str = "PreToolUse", token: str = "", client: str = "claude-code", **more: Any) -> Any:
         self.number += 1
         body = {"session_id": "s", "hook_event_name": event, "cwd": "/home/ada/shop", "tool_use_id": f"{self.number}"}
-        target, headers = f"/hooks/{client}?event={event}", [("Authorization", token or "one"), ("Baton-Project", "shop")]
+        target, headers = (
+            f"/hooks/{client}?event={event}",
+            [("Authorization", token or "one"), ("Baton-Project", "shop")],
+        )
         return hook_of(target, json.dumps(body | more).encode(), headers, self.outage.now())
 
     def decide(self, line: str = "ls", **more: Any) -> Any:
@@ -86,7 +90,7 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def machine(tmp_path):
     made = Machine(tmp_path)
     made.fetch()
     return made
@@ -219,23 +223,56 @@ def test_server_that_sends_rules_but_answers_no_hook_is_asked_ever_less(machine,
     assert machine.outage._pause == PROBE_S
 
 
-@every("kind", ["whole", "changed", "removed"])
+@every("kind", ["whole", "changed", "removed", "old"])
 def test_stored_rules_that_another_program_touched_are_not_used(tmp_path, kind):
     machine = Machine(tmp_path)
     machine.fetch()
-    assert len(read_config(str(machine.config))[BUNDLE].split()) == 4
+    digest, _, *more = read_config(str(machine.config))[BUNDLE].split()
     (stored,) = tmp_path.glob("relay-*.json")
     if kind == "changed":
         stored.write_text(stored.read_text().replace("rm", "xx"))
     elif kind == "removed":
         stored.unlink()
+    elif kind == "old":
+        machine.config.write_text(f"{BUNDLE}={digest} {time.time() - 200_000:.0f} {' '.join(more)}\n")
     machine.start()
-    assert machine.outage.is_changed is (kind != "whole")
-    assert (machine.decide() is None) is (kind != "whole")
-    stored.unlink(missing_ok=True)
+    is_touched = kind in {"changed", "removed"}
+    assert machine.outage.is_changed is is_touched
+    found = machine.decide("publish now")
+    assert ("only guardrails" in (found or {}).get("systemMessage", "")) is (kind == "old")
+    assert (found is None) is is_touched
+    assert is_touched or machine.word("publish now") == ("" if kind == "old" else "ask")
+    for one in tmp_path.glob("*"):
+        one.unlink()
 
 
-def test_spool_keeps_the_records_behind_those_delivered(tmp_path: Path) -> None:
+@every(
+    ("client", "how", "word"),
+    [("claude-code", "allow", "ask"), ("claude-code", "block", "deny"), ("codex", "block", "deny")],
+)
+def test_call_that_cannot_be_read_is_asked_about_or_refused(machine, client, how, word):
+    hook = machine.hook(client=client)
+    hook = hook._replace(body=b"{" + b"[" * 100_000, headers=[*hook.headers, ("Baton-On-Failure", how)])
+    assert json.loads(machine.outage.decide(hook).body)["hookSpecificOutput"]["permissionDecision"] == word
+
+
+@every(
+    ("status", "marked", "body", "is_answer"),
+    [
+        (200, True, b"{}", True),
+        (422, True, b"{}", True),
+        (502, True, b"{}", False),
+        (200, False, b"{}", False),
+        (200, False, b'{"message": "no Route matched"}', False),
+        (200, True, b"<html>Sign in to this network", False),
+    ],
+)
+def test_page_of_a_proxy_or_portal_is_no_answer_of_the_server(status, marked, body, is_answer):
+    fields = [("Content-Type", "application/problem+json"), *[("Baton-Protocol", "1")] * marked]
+    assert _is_of_server(WireAnswer(status, fields, body)) is is_answer
+
+
+def test_spool_keeps_the_records_behind_those_delivered(tmp_path):
     spool = RecordSpool(tmp_path / "spool")
     for number in range(5):
         spool.add(b"%d" % number)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -54,7 +53,7 @@ class _Server(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def socket_of_relay() -> Iterator[Path]:
+def socket_of_relay():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     _Server.seen.clear()
@@ -85,7 +84,7 @@ def _ask(path: Path, method: str, target: str, body: bytes = b"") -> tuple[int, 
     return answer.status, content
 
 
-def test_hooks_share_connections_and_keep_their_own_token(socket_of_relay: Path) -> None:
+def test_hooks_share_connections_and_keep_their_own_token(socket_of_relay):
     for number in range(9):
         body = b'{"number":%d}' % number
         assert _ask(socket_of_relay, "POST", "/hooks/codex", body) == (200, body)
@@ -93,12 +92,12 @@ def test_hooks_share_connections_and_keep_their_own_token(socket_of_relay: Path)
     assert {token for _, token in _Server.seen} == {"Bearer mine"}
 
 
-def test_other_endpoints_are_refused(socket_of_relay: Path) -> None:
+def test_other_endpoints_are_refused(socket_of_relay):
     assert _ask(socket_of_relay, "POST", "/approvals/1")[0] == 400
     assert _Server.seen == []
 
 
-def test_socket_is_closed_to_other_users(socket_of_relay: Path) -> None:
+def test_socket_is_closed_to_other_users(socket_of_relay):
     assert socket_of_relay.stat().st_mode & 0o077 == 0
 
 
@@ -122,7 +121,7 @@ def _answers(path: Path) -> int:
         return 0
 
 
-def test_a_stopping_relay_frees_its_socket_and_answers_open_requests(socket_of_relay: Path) -> None:
+def test_a_stopping_relay_frees_its_socket_and_answers_open_requests(socket_of_relay):
     said: list[tuple[int, bytes]] = []
     _Server.holds.set()
     try:
@@ -144,7 +143,7 @@ def test_a_stopping_relay_frees_its_socket_and_answers_open_requests(socket_of_r
         _Server.holds.clear()
 
 
-def test_of_relays_started_at_once_one_stays(socket_of_relay: Path) -> None:
+def test_of_relays_started_at_once_one_stays(socket_of_relay):
     _ask(socket_of_relay, "DELETE", "/relay")
     started = [_start(socket_of_relay) for _ in range(3)]
     until(lambda: sum(one.poll() is not None for one in started) == 2)
@@ -156,7 +155,7 @@ def test_of_relays_started_at_once_one_stays(socket_of_relay: Path) -> None:
     left.wait()
 
 
-def test_lock_without_a_relay_keeps_nobody_out(socket_of_relay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_without_a_relay_keeps_nobody_out(socket_of_relay, monkeypatch):
     _ask(socket_of_relay, "DELETE", "/relay")
     monkeypatch.setattr(process, "START_S", 0.1)
     with Path(f"{socket_of_relay}.lock").open("w") as lock:
@@ -170,7 +169,7 @@ def test_lock_without_a_relay_keeps_nobody_out(socket_of_relay: Path, monkeypatc
 
 
 @pytest.fixture
-def settings(tmp_path: Path, socket_of_relay: Path) -> dict[str, str]:
+def settings(tmp_path, socket_of_relay):
     """An environment with a config file that chooses the relay, and an executable that starts none."""
     place = tmp_path / ".config/baton/config"
     place.parent.mkdir(parents=True)
@@ -184,18 +183,14 @@ def _requests(path: Path) -> int:
 
 
 @pytest.mark.parametrize("size", [1, 200_000])
-def test_shim_asks_through_the_relay(
-    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path, size: int
-) -> None:
+def test_shim_asks_through_the_relay(socket_of_relay, settings, tmp_path, size):
     body = b'{"text":"' + b"x" * size + b'"}'
     assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
     assert [token for _, token in _Server.seen] == ["Bearer mine"]
     assert _requests(socket_of_relay) == 1
 
 
-def test_a_client_does_not_wait_for_the_answer_about_a_result(
-    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_client_does_not_wait_for_the_answer_about_a_result(socket_of_relay, settings, tmp_path):
     _Server.holds.set()
     try:
         assert run_shim(["sh"], settings, tmp_path, "claude-code", "PostToolUse", body=b"{}").code == 0
@@ -228,9 +223,7 @@ def _refuse(listening: socket.socket) -> None:
     listening.accept()[0].close()
 
 
-def test_shim_asks_the_server_itself_if_the_relay_takes_no_request(
-    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
-) -> None:
+def test_shim_asks_the_server_itself_if_the_relay_takes_no_request(socket_of_relay, settings, tmp_path):
     _ask(socket_of_relay, "DELETE", "/relay")
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(socket_of_relay))
@@ -255,23 +248,21 @@ def test_call_without_a_relay_starts_one_and_goes_through_it(socket_of_relay, se
     assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
 
 
-def test_shim_uses_no_relay_for_another_server(socket_of_relay: Path, settings: dict[str, str], tmp_path: Path) -> None:
+def test_shim_uses_no_relay_for_another_server(socket_of_relay, settings, tmp_path):
     settings["BATON_URL"] = f"http://localhost:{_Server.port}"
     assert run_shim(["sh"], settings, tmp_path).out == b"{}\n"
     assert _requests(socket_of_relay) == 0
 
 
 @pytest.mark.slow("starts a relay of its own")
-def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(
-    socket_of_relay: Path, settings: dict[str, str], tmp_path: Path
-) -> None:
+def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(socket_of_relay, settings, tmp_path):
     _Server.stop()
     ran = run_shim(["sh"], settings, tmp_path, "claude-code", "PreToolUse", "block")
     assert ran.code == 2
     assert b"refuses connections" in ran.err
 
 
-def test_session_start_starts_the_relay(socket_of_relay: Path, settings: dict[str, str], tmp_path: Path) -> None:
+def test_session_start_starts_the_relay(socket_of_relay, settings, tmp_path):
     _ask(socket_of_relay, "DELETE", "/relay")
     config = tmp_path / ".config/baton/config"
     config.write_text(config.read_text().replace("/bin/true", sys.executable))
@@ -285,19 +276,17 @@ def test_session_start_starts_the_relay(socket_of_relay: Path, settings: dict[st
 # `baton hooks install` and `baton relay`.
 
 
-def test_the_configuration_names_socket_and_program() -> None:
+def test_the_configuration_names_socket_and_program():
     url = "https://baton.team.example"
     assert relay_of(url, kind="sh") == f"{relay_socket(url)} {sys.executable}"
 
 
-def test_relay_that_cannot_be_used_is_refused() -> None:
+def test_relay_that_cannot_be_used_is_refused():
     with pytest.raises(ApiError, match="--relay"):
         relay_of("https://baton.team.example", kind="python")
 
 
-def test_command_shows_and_stops_the_relay(
-    socket_of_relay: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_shows_and_stops_the_relay(socket_of_relay, settings, monkeypatch, capsys):
     monkeypatch.setenv("HOME", settings["HOME"])
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     status()

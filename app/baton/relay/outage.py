@@ -44,8 +44,8 @@ from baton.shared.decided import (
 )
 from baton.shared.storable import project_name
 
-LOAD_S = 2.0
-"""Seconds that a hook waits for the stored rules to be compiled."""
+LOAD_S = 10.0
+"""Seconds that a hook waits for the stored rules to be compiled. The shim leaves earlier."""
 PROBE_S, LONGEST_PROBE_S = 1.0, 32.0
 """Seconds between two looks for the server during an outage; only hooks lead to one. Each loss without an answer to a
 hook in between doubles them: such a server sends rules, but leaves its hooks waiting."""

@@ -124,18 +124,18 @@ def _show(result: dict[str, Any], word: str, *, as_json: bool) -> None:
         print("The relay does not run; the next session or prompt starts it.")
     else:
         print(f"The relay (process {result['pid']}) {word} {result['requests']} hooks, at {result['socket']}.")
-        if result.get("server") == "lost":
-            as_of = result["rules_as_of"]
-            how = f"decides by the rules as of {as_of}" if as_of else "has no rules, so nothing checks the hooks"
-            print(f"! The server does not answer: the relay {how}.")
-        if result.get("rules_changed"):
-            print(
-                "! Another program has changed the stored rules. They are not used until the server has sent them again."
-            )
-        if waiting := result.get("records_waiting"):
-            print(f"{waiting} decisions wait for the server.")
-        if lost := result.get("records_lost"):
-            print(f"! {lost} decisions could not be kept: the disk is full, or too many wait.")
+        as_of = result.get("rules_as_of")
+        how = f"decides by the rules as of {as_of}" if as_of else "has no rules, so nothing checks the hooks"
+        notes = {
+            "unanswered": f"! The server does not answer: the relay {how}.",
+            "rules_changed": "! Another program has changed the stored rules. They are not used until the server has sent them again.",
+            "records_waiting": "{} decisions wait for the server.",
+            "records_lost": "! {} decisions are lost: the disk is full, too many wait, or another program has removed them.",
+            "records_refused": "! {} decisions were refused by the server: `relay-*.refused` beside the config file.",
+        }
+        if "server_answers" in result:
+            print(f"The server {'answers' if result['server_answers'] else 'does not answer'}.")
+        print(*(text.format(result[name]) for name, text in notes.items() if result.get(name)), sep="\n", end="")
         if stored(RELAY_PORT) and not result["port"]:
             print(
                 "! Another program has its port, so http hooks reach it instead: `baton hooks uninstall`, then install."
