@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -108,12 +107,6 @@ def test_an_invalid_answer_allows_the_call_or_refuses_it_with_the_reason(shell, 
     assert server.url in text
     assert "BATON_ON_FAILURE=allow" in text
     assert len(server.seen) == 2
-
-
-def test_a_redirect_is_not_followed(shell, env, folder, server):
-    server.reply = answers(status="307 Temporary Redirect", headers=b"Location: /elsewhere\r\n")
-    run_shim(shell, env, folder)
-    assert len(server.seen) == 1
 
 
 @pytest.mark.matrix(2)
@@ -319,18 +312,9 @@ def test_each_client_s_message_names_the_fault_and_the_next_step(
     assert advice in told
 
 
-@pytest.mark.parametrize(
-    ("url", "fault", "advice"),
-    [
-        ("http://127.0.0.1:1", "refuses connections", "Start it: baton serve."),
-        ("http://no-such-host.invalid", "has a name that is not known", "Correct BATON_URL"),
-    ],
-)
-def test_a_server_that_cannot_be_reached_is_told_as_such(one, env, folder, url, fault, advice):
-    ran = run_shim(one, env | {"BATON_URL": url}, folder)
-    assert fault in json.loads(ran.out)["systemMessage"]
-    assert advice in json.loads(ran.out)["systemMessage"]
-    assert "did not answer" not in ran.out.decode()
+def test_a_server_whose_name_is_unknown_is_told_as_such(one, env, folder):
+    told = run_shim(one, env | {"BATON_URL": "http://no-such-host.invalid"}, folder)
+    assert_let_go(told, "has a name that is not known. Correct BATON_URL")
 
 
 @pytest.mark.matrix(2)
@@ -423,10 +407,3 @@ def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):
         script.chmod(0o755)
     run_shim(["sh"], env, folder, "claude-code", "PreToolUse", str(config), hooks=hooks)
     assert log.read_text() == "curl\n"
-
-
-@pytest.mark.slow("make lint does the same")
-def test_the_shim_is_clean_for_shellcheck():
-    command = [Path(sys.executable).with_name("shellcheck"), *sorted(map(str, HOOKS.glob("*.sh")))]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=HOOKS.parent, check=False)
-    assert (done.returncode, done.stdout) == (0, "")

@@ -219,20 +219,6 @@ def test_relay_that_hangs_is_replaced_and_the_shim_asks_the_server_itself(socket
     assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
 
 
-def _refuse(listening: socket.socket) -> None:
-    listening.accept()[0].close()
-
-
-def test_shim_asks_the_server_itself_if_the_relay_takes_no_request(socket_of_relay, settings, tmp_path):
-    _ask(socket_of_relay, "DELETE", "/relay")
-    with socket.socket(socket.AF_UNIX) as other:
-        other.bind(str(socket_of_relay))
-        other.listen()
-        threading.Thread(target=_refuse, args=(other,), daemon=True).start()
-        body = b'{"text":"whole"}'
-        assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
-
-
 @pytest.mark.parametrize("left", ["a socket", "nothing"])
 def test_call_without_a_relay_starts_one_and_goes_through_it(socket_of_relay, settings, tmp_path, left):
     os.kill(_pid(socket_of_relay), signal.SIGKILL)
@@ -260,17 +246,6 @@ def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(socket_of_rel
     ran = run_shim(["sh"], settings, tmp_path, "claude-code", "PreToolUse", "block")
     assert ran.code == 2
     assert b"refuses connections" in ran.err
-
-
-def test_session_start_starts_the_relay(socket_of_relay, settings, tmp_path):
-    _ask(socket_of_relay, "DELETE", "/relay")
-    config = tmp_path / ".config/baton/config"
-    config.write_text(config.read_text().replace("/bin/true", sys.executable))
-    assert run_shim(["sh"], settings, tmp_path, "claude-code", "SessionStart").code == 0
-    until(lambda: is_person_socket(socket_of_relay))
-    assert run_shim(["sh"], settings, tmp_path).out == b"{}\n"
-    assert _requests(socket_of_relay) == 2
-    assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
 
 
 # `baton hooks install` and `baton relay`.

@@ -90,23 +90,23 @@ class Bundles:
         known = self._digest if owner == self.owner else ""
         more = [("If-None-Match", f'"{known}"'), ("Accept-Encoding", "gzip")]
         status, given, content, _ = self.send("GET", "/bundle", b"", [*headers, *more], FETCH_S)
-        if status == 200:  # noqa: PLR2004 - OK
+        if status not in {200, 304}:
+            return status < 500  # noqa: PLR2004 - a server's own failure
+        if is_new := status == 200:  # noqa: PLR2004 - OK
             content = gzip.decompress(content) if field(given, "content-encoding") == "gzip" else content
             digest = sha256(content).hexdigest()
             if field(given, "etag").removeprefix("W/") != f'"{digest}"':
                 return True  # something between changes the answers
             self._take(owner, digest, content)
-        if status in {200, 304}:  # before they are kept: a full disk makes no rules old
-            self.confirmed, self.is_changed, before = time.time(), False, self.ahead
-            self.ahead = _ahead_by(field(given, "date"))
-            self._stamped *= abs(self.ahead - before) <= _SAME_S
-        if status == 200:  # noqa: PLR2004
+        # Before they are kept: a full disk makes no rules old.
+        self.confirmed, self.is_changed, before = time.time(), False, self.ahead
+        self.ahead = _ahead_by(field(given, "date"))
+        if is_new:
             replace_file(self.path(owner, "json"), content, mode=0o600)
-            self._stamped = 0.0
-        if status in {200, 304} and self.confirmed - self._stamped > _STAMPED_S:
+        if is_new or abs(self.ahead - before) > _SAME_S or self.confirmed - self._stamped > _STAMPED_S:
             self._stamped = self.confirmed
             save({BUNDLE: f"{self._digest} {self.confirmed:.0f} {owner} {self.ahead:.0f}"}, path=self._config)
-        return status < 500  # noqa: PLR2004 - a server's own failure
+        return True
 
     def _take(self, owner: str, digest: str, content: bytes) -> None:
         bundle = msgspec.json.decode(content, type=Bundle)
@@ -175,12 +175,10 @@ class RecordSpool:
 
     def first(self, most: int) -> list[bytes]:
         """Return the oldest records; none without a file."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._delivered)
-                return [line.removesuffix(b"\n") for line in islice(file, most)]
-        except OSError:
-            return []
+        with contextlib.suppress(OSError), self.path.open("rb") as file:
+            file.seek(self._delivered)
+            return [line.removesuffix(b"\n") for line in islice(file, most)]
+        return []
 
     def drop(self, lines: list[bytes]) -> None:
         """Forget the oldest records."""

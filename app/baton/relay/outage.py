@@ -101,7 +101,7 @@ class Outage:
     """The state of one server for this user."""
 
     def __init__(self, bundles: Bundles) -> None:
-        self._bundles, self._server = bundles, bundles.server
+        self._bundles, self._server, self.now = bundles, bundles.server, bundles.now
         self.is_lost = False
         self.unstored = 0
         """Records that were not kept, or that another program has removed."""
@@ -113,10 +113,6 @@ class Outage:
         self._working = threading.Lock()
         """Held while a bundle is fetched or records are delivered."""
         self._loaded = threading.Event()
-
-    def now(self) -> datetime:
-        """Return the time by the server's clock."""
-        return self._bundles.now()
 
     @property
     def is_changed(self) -> bool:
@@ -253,11 +249,8 @@ class Outage:
         )
         body, with_notice = (client.render(event.native_name, one) for one in (answer, told))
         session = session_of(hook.body)
-        if (
-            event.name in _TELLING
-            and body != with_notice
-            and (session not in self._told or event.name == "SessionStart")
-        ):
+        is_new = session not in self._told or event.name == "SessionStart"
+        if is_new and event.name in _TELLING and body != with_notice:
             self._note(session, is_lost=True)
             body = with_notice
         degraded = ",".join(["server", *more])
@@ -339,16 +332,12 @@ class Outage:
         )
         if not is_refused(call.client, verdict.effect):
             session.add(call, policies)
-        record = masked(
-            decision_record(
-                DecidedCall(caller=caller, call=call, decision=decision, started=started_agent(policies, call, verdict))
-            )
-        )
+        started_by = started_agent(policies, call, verdict)
+        record = masked(decision_record(DecidedCall(caller=caller, call=call, decision=decision, started=started_by)))
         self._keep({"id": record.id} | {name: getattr(record, name) for name in DELIVERED})
         answer = answer_of(decision.verdict)
-        return (
-            msgspec.structs.replace(answer, effect="deny") if is_held and answer.effect == "ask" else answer
-        ), missing
+        is_refused_now = is_held and answer.effect == "ask"
+        return (msgspec.structs.replace(answer, effect="deny") if is_refused_now else answer), missing
 
     def _mode(self, bundle: Bundle, caller: Caller, call: ToolCall) -> Mode:
         if bundle.principal.job or caller.mode_off or self._bundles.is_old:

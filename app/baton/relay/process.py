@@ -47,6 +47,7 @@ STUCK_S = 5.0
 """Seconds after which a relay without an answer is replaced."""
 _EARLY = 512
 """Answers that are kept until the engine is imported."""
+_COMMANDS = frozenset({"GET /alive", "GET /relay", "DELETE /relay"})
 _HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "expect", "content-length", "host"})
 
 
@@ -98,12 +99,10 @@ class Relay:
 
     def state(self) -> dict[str, object]:
         """Return what `baton relay status` shows. It asks the server whether it answers now."""
-        is_reachable = False
+        state = {"pid": os.getpid(), "requests": self.requests, "server_answers": False, **self.outage.state()}
         with contextlib.suppress(OSError):
-            is_reachable = b'"ok"' in self._upstream.send("GET", "/healthz", b"", [], 2 * LEFT_S).body
-        return {
-            "pid": os.getpid(), "requests": self.requests, "server_answers": is_reachable, **self.outage.state(),
-        }  # fmt: skip
+            state["server_answers"] = b'"ok"' in self._upstream.send("GET", "/healthz", b"", [], 2 * LEFT_S).body
+        return state
 
     def forward(self, path: str, body: bytes, headers: Fields, seconds: float = UPSTREAM_S) -> WireAnswer:
         """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError without one."""
@@ -173,13 +172,8 @@ class SocketDesk:
 
     def admits(self, peer: object, request: Incoming) -> int:  # noqa: ARG002
         """Admit hooks, and the commands."""
-        if request.method == "POST":
-            return 0 if request.target.startswith("/hooks/") else 400
-        return (
-            0
-            if (request.method, request.target) in {("GET", "/alive"), ("GET", "/relay"), ("DELETE", "/relay")}
-            else 400
-        )
+        is_hook = request.method == "POST" and request.target.startswith("/hooks/")
+        return 0 if is_hook or f"{request.method} {request.target}" in _COMMANDS else 400
 
     def answers(self, peer: object, request: Incoming) -> WireAnswer:  # noqa: ARG002
         """Forward a hook, show the state, or stop."""
@@ -290,9 +284,10 @@ def _peer(path: Path) -> tuple[int, bool]:
         if sys.platform == "linux":
             peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             pid = int.from_bytes(peer[:4], sys.byteorder, signed=True)
-            if not _is_relay(pid):
+            process = Path(f"/proc/{pid}")
+            if b"baton.relay.process" not in (process / "cmdline").read_bytes():
                 return 0, False
-            if _is_stopped(pid):
+            if (process / "stat").read_text().rpartition(") ")[2][:1] in {"T", "t"}:  # it is stopped
                 return pid, False
         stream = Stream(connection)
         try:
@@ -303,20 +298,6 @@ def _peer(path: Path) -> tuple[int, bool]:
         except OSError:
             return pid, False
     return 0, False
-
-
-def _is_relay(pid: int) -> bool:
-    try:
-        return b"baton.relay.process" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-
-
-def _is_stopped(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] in {"T", "t"}
-    except OSError:
-        return False
 
 
 def _is_ended_within(seconds: float) -> bool:

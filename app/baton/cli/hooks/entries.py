@@ -23,7 +23,8 @@ EVENTS: dict[str, tuple[str, ...]] = {client: tuple(spec.natives) for client, sp
 DECIDING = frozenset({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit", "UserPromptExpansion"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
 WITHOUT_HTTP = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", *BACKGROUND})
-"""Events that only commands report. Claude Code never sends SessionStart over http. The shim starts the relay there."""
+"""Events that only commands report. Claude Code never sends SessionStart over http. The shim starts the relay there and with
+prompts, and reads the file of a command."""
 
 _NOT_INSTALLED = (
     "Baton is not installed on this machine: the hooks here cannot ask it, and nothing checks this session."
@@ -66,11 +67,7 @@ def _longest_wait(client: str, event: str) -> int:
 
 
 def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
-    """Return one group for each event, by its name in the client.
-
-    Claude Code never sends SessionStart over http. The shim asks about prompts, too: only it waits for less while a server hangs,
-    and only it reads the file of a command.
-    """
+    """Return one group for each event, by its name in the client."""
     spec = SPECS[options.client]
     unit = 1_000 if spec.in_milliseconds else 1
     return {
@@ -149,8 +146,8 @@ def _http(options: HookOptions, event: str) -> dict[str, Any]:
             HEADER: secret,
             "Baton-On-Failure": "block" if options.fail_closed else "allow",
             "Baton-Protocol": PROTOCOL,
-            **({WAITS: "1"} if _longest_wait(options.client, event) else {}),
-        },
+        }
+        | ({WAITS: "1"} if _longest_wait(options.client, event) else {}),
         **_on_failure(options, event),
     }
 
