@@ -48,12 +48,8 @@ def weaken(settings, change):
 CHANGES = [
     ("the library", lambda p: library(p).write_text("exit 0\n"), "its library"),
     ("an entry", lambda p: weaken(p.settings, lambda held: held["hooks"].pop("PreToolUse")), "the hook entries"),
-    (
-        "the switch",
-        lambda p: weaken(p.settings, lambda held: held.update(disableAllHooks=True)),
-        "the switch for all hooks",
-    ),
-]
+    ("the switch", lambda p: weaken(p.settings, lambda held: held.update(disableAllHooks=True)), "the switch for all hooks"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "part"), [row[1:] for row in CHANGES], ids=[row[0] for row in CHANGES])

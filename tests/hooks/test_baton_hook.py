@@ -52,13 +52,8 @@ def test_the_request_says_who_where_and_what(shell, env, folder, server):
     seen = server.seen[0]
     assert seen.path == "/hooks/codex?event=Stop"
     baton = {name: value.decode() for name, value in seen.headers.items() if name.startswith("baton-")}
-    assert baton == {
-        "baton-user": "ada",
-        "baton-project": str(folder),
-        "baton-root": str(folder),
-        "baton-on-failure": "allow",
-        "baton-protocol": "1",
-    }
+    values = {"user": "ada", "project": str(folder), "root": str(folder), "on-failure": "allow", "protocol": "1"}
+    assert baton == {f"baton-{name}": value for name, value in values.items()}
     assert seen.headers["authorization"] == b"Bearer s3cret"
     assert seen.headers["content-type"] == b"application/json"
 
@@ -213,11 +208,7 @@ def test_without_curl_or_its_library_the_call_goes_on_or_is_refused(env, folder,
         (bare / name).symlink_to(str(shutil.which(name)))
     shell = [str(shutil.which("sh"))]
     env |= {"PATH": str(bare)}
-    told = run_shim(shell, env, folder, hooks=hooks)
-    assert (told.code, "cannot be asked without curl. Install curl." in json.loads(told.out)["systemMessage"]) == (
-        0,
-        True,
-    )
+    assert_let_go(run_shim(shell, env, folder, hooks=hooks), "cannot be asked without curl. Install curl.")
     assert run_shim(shell, env, folder, "claude-code", "PreToolUse", "block", hooks=hooks).code == 2
     alone = tmp_path / "alone"
     alone.mkdir()
@@ -251,13 +242,8 @@ def test_debug_tells_what_was_decided_on_standard_error(shell, env, folder, serv
     assert ran.out == ANSWER + b"\n"
     assert ran.err == b"baton: PreToolUse: rewrite models/inject\nAuto-injecting model: haiku for explore\n"
     assert server.seen[0].headers["baton-debug"] == b"1"
-
-
-def test_debug_tells_why_nothing_was_decided(env, folder, server):
     server.reply = answers(status="503 Busy")
-    ran = run_shim(["sh"], env | {"BATON_DEBUG": "1"}, folder)
-    assert ran.code == 0
-    assert b"baton: PreToolUse: not decided: the server answered 503" in ran.err
+    assert b"baton: PreToolUse: not decided: the server answered 503" in run_shim(shell, env | switch, folder).err
 
 
 @pytest.mark.parametrize("value", ["0", "false", ""])

@@ -139,12 +139,9 @@ def test_freeze_and_mode_with_the_sessions_history_hold(machine):
     assert machine.word() == "deny"
 
 
-def test_rules_of_one_identity_decide_for_no_other(machine):
-    assert machine.decide(token="another") is None
-
-
-def test_records_outlast_the_token_they_were_made_with(machine):
+def test_records_outlast_the_token_they_were_made_with_and_its_rules_do_not(machine):
     machine.is_up = False
+    assert machine.decide(token="rotated") is None
     assert machine.word() == ""
     machine.start()
     machine.is_up = True
@@ -229,57 +226,43 @@ def test_stored_rules_that_another_program_touched_are_not_used(tmp_path, kind):
     machine.fetch()
     digest, _, *more = read_config(str(machine.config))[BUNDLE].split()
     (stored,) = tmp_path.glob("relay-*.json")
-    if kind == "changed":
-        stored.write_text(stored.read_text().replace("rm", "xx"))
-    elif kind == "removed":
-        stored.unlink()
-    elif kind == "old":
-        machine.config.write_text(f"{BUNDLE}={digest} {time.time() - 200_000:.0f} {' '.join(more)}\n")
+    touch = {"changed": lambda: stored.write_text("{}"), "removed": stored.unlink}
+    touch |= {"old": lambda: machine.config.write_text(f"{BUNDLE}={digest} 1700000000 {' '.join(more)}\n")}
+    touch.get(kind, str)()
     machine.start()
-    is_touched = kind in {"changed", "removed"}
-    assert machine.outage.is_changed is is_touched
-    found = machine.decide("publish now")
-    assert ("only guardrails" in (found or {}).get("systemMessage", "")) is (kind == "old")
-    assert (found is None) is is_touched
+    found, is_touched = machine.decide("publish now"), kind in {"changed", "removed"}
+    assert (machine.outage.is_changed, found is None) == (is_touched, is_touched)
+    assert ("only guardrails" in str(found)) is (kind == "old")
     assert is_touched or machine.word("publish now") == ("" if kind == "old" else "ask")
-    for one in tmp_path.glob("*"):
-        one.unlink()
+    (tmp_path / "config").unlink()
+    next(tmp_path.glob("*.told"), stored).unlink(missing_ok=True)
 
 
-@every(
-    ("client", "how", "word"),
-    [("claude-code", "allow", "ask"), ("claude-code", "block", "deny"), ("codex", "block", "deny")],
-)
+@every(("client", "how", "word"), [("claude-code", "allow", "ask"), ("codex", "block", "deny")])
 def test_call_that_cannot_be_read_is_asked_about_or_refused(machine, client, how, word):
     hook = machine.hook(client=client)
     hook = hook._replace(body=b"{" + b"[" * 100_000, headers=[*hook.headers, ("Baton-On-Failure", how)])
     assert json.loads(machine.outage.decide(hook).body)["hookSpecificOutput"]["permissionDecision"] == word
 
 
-@every(
-    ("status", "marked", "body", "is_answer"),
-    [
-        (200, True, b"{}", True),
-        (422, True, b"{}", True),
-        (502, True, b"{}", False),
-        (200, False, b"{}", False),
-        (200, False, b'{"message": "no Route matched"}', False),
-        (200, True, b"<html>Sign in to this network", False),
-    ],
-)
-def test_page_of_a_proxy_or_portal_is_no_answer_of_the_server(status, marked, body, is_answer):
+PAGES = [
+    (422, 1, b"{}"),
+    (502, 1, b"{}"),
+    (200, 0, b"{}"),
+    (200, 0, b'{"message": "no Route"}'),
+    (200, 1, b"<html>Sign in"),
+]
+
+
+@every(("status", "marked", "body"), PAGES)
+def test_page_of_a_proxy_or_portal_is_no_answer_of_the_server(status, marked, body):
     fields = [("Content-Type", "application/problem+json"), *[("Baton-Protocol", "1")] * marked]
-    assert _is_of_server(WireAnswer(status, fields, body)) is is_answer
+    assert _is_of_server(WireAnswer(status, fields, body)) is (status == 422)
 
 
 def test_spool_keeps_the_records_behind_those_delivered(tmp_path):
     spool = RecordSpool(tmp_path / "spool")
     for number in range(5):
         spool.add(b"%d" % number)
-    spool.drop(spool.first(2))
-    spool.add(b"5")
-    assert spool.first(9) == [b"2", b"3", b"4", b"5"]
-    assert len(spool) == 4
-    assert spool.path.stat().st_mode & 0o077 == 0
-    spool.drop(spool.first(9))
-    assert (spool.end(), spool.path.exists()) == (0, False)
+    spool.drop(spool.first(3))
+    assert (spool.first(9), len(spool), spool.path.stat().st_mode & 0o077) == ([b"3", b"4"], 2, 0)
