@@ -98,7 +98,7 @@ ask_through() {
     */HTTP/*) ;;
     28/*)
       start_relay beside
-      case $seconds in 0.*) ;; *) seconds=1 ;; esac ;;
+      case $seconds in 2.5) seconds=1.5 ;; 14) seconds=1 ;; esac ;;
     *) start_relay && has_relay && answer=$(ask) && code=0 || code=$? ;;
   esac
   case $answer in

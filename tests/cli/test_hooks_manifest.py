@@ -64,14 +64,10 @@ def test_a_change_shows_in_the_status_until_a_person_installs_again(person, chan
     assert person.does("status")["differences"] == {"claude-code": []}
 
 
-def test_other_settings_may_change(person):
+def test_other_settings_may_change_and_what_is_uninstalled_is_not_missed(person):
     person.does("install")
     weaken(person.settings, lambda held: held.update(model="opus"))
     assert person.does("status")["differences"] == {"claude-code": []}
-
-
-def test_what_is_uninstalled_is_not_missed(person):
-    person.does("install")
     person.does("uninstall")
     assert person.does("status")["differences"] == {}
 
