@@ -3,7 +3,7 @@
 Every round runs each command once, so a busy moment affects all of them; compare the ratios, not the figures. The
 server answers at once. `python -m bench.hook` runs for about a minute. `python -m bench.hook far` measures the ways of
 a hook to a server behind a proxy with a round trip of 0, 10, 30 and 80 ms, in plain HTTP; TLS adds one round trip more
-to each new connection. `python -m bench.hook away` measures the decisions of a relay whose server has ended, and
+to each new connection. `python -m bench.hook clients` measures them with a recorded call of each client. `python -m bench.hook away` measures the decisions of a relay whose server has ended, and
 `python -m bench.hook turn [CLIENT]` a turn of twenty calls of a real client, without Baton and with a server 30 ms away.
 """
 
@@ -20,19 +20,23 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import httpx2
 import psutil
 
 from baton.cli.hooks.relay import new_port
+from baton.clients.registry import SPECS
 from baton.local.server import UnixConnection
 from baton.relay.native import HEADER
 from bench.server import serving
 from tests.hooks.shim import HOOKS, PYTHON, Scripted
+from tests.support.recorded import recorded
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Stage
@@ -148,8 +152,21 @@ def _post(connection: http.client.HTTPConnection, headers: dict[str, str], body:
     return 1000 * (time.perf_counter() - began)
 
 
-def far() -> None:
-    """Print a table: medians of each way to a server by round trip, and of its ratio to bare `sh` with curl."""
+def clients() -> None:
+    """Print the table of `far` with the ways of each client: the milliseconds of a tool call, by client and transport."""
+    bodies: dict[str, bytes] = {}
+    for client in SPECS:
+        found, native = recorded(client.replace("-", "_")), SPECS[client].natives[EVENT[1]]
+        name = next(one for one in found if one.startswith((native, EVENT[1])))
+        bodies[client] = json.dumps(found[name]).encode()
+    far(bodies)
+
+
+def far(bodies: Mapping[str, bytes] = MappingProxyType({EVENT[0]: BODY})) -> None:
+    """Print a table: medians of each way to a server by round trip, and of its ratio to bare `sh` with curl.
+
+    `bodies` has a call of each client to measure.
+    """
     with serving() as real:
         access = {"Authorization": f"Bearer {real.token}"}
         _KeptAlive.bundle = httpx2.get(f"{real.url}/bundle", headers=access, timeout=60, trust_env=False).content
@@ -164,7 +181,7 @@ def far() -> None:
         env = {"PATH": os.environ["PATH"], "HOME": home}
         for trip in ROUND_TRIPS:
             port = asyncio.run_coroutine_threadsafe(distant(server.server_port, trip), loop).result()
-            ways += _ways(Path(home), env, trip, port, relays)
+            ways += _ways(Path(home), env, trip, port, relays, bodies)
         try:
             for number in range(ROUNDS + 2):
                 for trip, name, run in ways:
@@ -186,19 +203,28 @@ def far() -> None:
 
 
 def _ways(
-    home: Path, env: dict[str, str], trip: int, port: int, relays: list[subprocess.Popen[bytes]]
+    home: Path,
+    env: dict[str, str],
+    trip: int,
+    port: int,
+    relays: list[subprocess.Popen[bytes]],
+    bodies: Mapping[str, bytes],
 ) -> list[tuple[int, str, Callable[[], float]]]:
     url, socket = f"http://127.0.0.1:{port}", home / f"{trip}.sock"
     direct, through = home / f"direct-{trip}", home / f"relay-{trip}"
     direct.write_text(f"BATON_URL={url}\nBATON_USER=bench\n")
     place = _relay(through, direct.read_text(), socket, relays, env | {"BATON_URL": url})
     bare = f"exec curl -q -s --data-binary @- {url}/hooks/claude-code?event=PreToolUse"
-    shim = ["sh", str(HOOKS / "baton-hook.sh"), *EVENT]
+    shims: list[tuple[int, str, Callable[[], float]]] = []
+    for client, body in bodies.items():
+        shim, more = ["sh", str(HOOKS / "baton-hook.sh"), client, EVENT[1]], f", {client}" * (len(bodies) > 1)
+        for name, config in (("shim", direct), ("shim, relay", through)):
+            run = partial(milliseconds, [*shim, str(config)], env, body)
+            shims.append((trip, name + more, run))
     kept, relayed = (http.client.HTTPConnection("127.0.0.1", one) for one in (port, int(place.partition(" ")[0])))
     return [
         (trip, "sh + curl, bare", lambda: milliseconds(["sh", "-c", bare], env)),
-        (trip, "shim", lambda: milliseconds([*shim, str(direct)], env)),
-        (trip, "shim, relay", lambda: milliseconds([*shim, str(through)], env)),
+        *shims,
         (trip, "one kept-alive connection", lambda: _post(kept, {})),
         (trip, "http hook, relay", lambda: _post(relayed, {HEADER: place.partition(" ")[2]})),
     ]
@@ -354,5 +380,5 @@ def _turn(client: str, stage: "Stage", number: int) -> float:
 
 if __name__ == "__main__":
     way, *rest = sys.argv[1:] or [""]
-    ways: dict[str, Callable[..., None]] = {"far": far, "away": away, "turn": turn}
+    ways: dict[str, Callable[..., None]] = {"far": far, "clients": clients, "away": away, "turn": turn}
     ways.get(way, main)(*rest)

@@ -13,7 +13,10 @@ if [ "$disabled" ] && [ "$event" != SessionStart ]; then exec cat >/dev/null; fi
 find_project
 recall
 write_request "$1" "$2"
-case $relay/$event in /*/SessionStart | /*/UserPromptSubmit | /*/PostToolUse) [ -S "$relay" ] || start_relay ;; esac
+case $relay/$event in
+  /*/SessionStart | /*/UserPromptSubmit) ! is_stuck || { seconds=1.5 && start_relay; } ;; # a client waits less long than both ways would take
+  /*/PostToolUse) [ -S "$relay" ] || start_relay beside ;;
+esac
 # Nobody waits for the answer to what has happened already, but where it ends a sub-agent or brings advice.
 case $1/$event/$debug in
   gemini/* | qwen/PostToolUse/*) ;;

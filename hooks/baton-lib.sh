@@ -73,38 +73,54 @@ recall() { # sets memory and connect; seconds is less while the server hangs. A 
 }
 
 ask() { # prints curl's answer, in a subshell; curl reads the request from a descriptor: anyone can see a command line
-  set -- curl -q -gsi --suppress-connect-headers --connect-timeout "$connect" --max-time "$seconds" --noproxy "$direct" -K /dev/fd/3
+  set -- curl -q -gsi --suppress-connect-headers --connect-timeout "$connect" --noproxy "$direct" -K /dev/fd/3
   if [ "$relay" ]; then # `-T -` reads the input once the relay has said 100: before that, `ask_through` finds it whole
+    # A new relay reads its rules first. One that takes no byte for a second is stuck: the server is asked in the time left.
+    case $seconds in [01].*) seconds=3.2 stuck=1 ;; 2.5 | 4) stuck=1 ;; *) stuck=$seconds ;; esac
     line=${request%%"$line_end"*}
-    exec "$@" --unix-socket "$relay" -X POST -T - --expect100-timeout "$seconds" -w '\n1' 3<<END
+    exec "$@" --max-time "$seconds" --speed-limit 1 --speed-time "$stuck" --unix-socket "$relay" -X POST -T - --expect100-timeout "$seconds" -w '\n1' 3<<END
 url = "http://localhost/hooks/${line##*/hooks/}
 ${request#*"$line_end"}
 END
   fi
-  exec "$@" --data-binary @- -H Expect: -w '\n%{time_connect}' 3<<END
+  exec "$@" --max-time "$seconds" --data-binary @- -H Expect: -w '\n%{time_connect}' 3<<END
 $request
 END
 }
 
-# ask_through sets answer: through the relay; if that does not take the request, by the server. It fails as curl does.
-# shellcheck disable=SC3067 # dash, bash and busybox have `-O`; without it the server is asked
+# ask_through sets answer: through the relay, a new one if nobody listens; if none takes the request, by the server. It fails as
+# curl does.
 ask_through() {
-  [ -S "$relay" ] && [ -O "$relay" ] && [ -O "${relay%/*}" ] || relay=''
+  has_relay || { [ "$relay" ] && start_relay && has_relay; } || relay=''
   answer=$(ask) && code=0 || code=$?
   [ "$relay" ] || return "$code"
+  case $code/$answer in
+    */HTTP/*) ;;
+    28/*)
+      start_relay beside
+      case $seconds in 2.5) seconds=1.5 ;; 14) seconds=1 ;; esac ;;
+    *) start_relay && has_relay && answer=$(ask) && code=0 || code=$? ;;
+  esac
   case $answer in
     HTTP/1.1\ 100*) answer=${answer#*"$line_end"?"$line_end"} ;;
     HTTP/*) ;;
-    *)
-      start_relay
-      relay='' && answer=$(ask) && code=0 || code=$? ;;
+    *) relay='' && answer=$(ask) && code=0 || code=$? ;;
   esac
   return "$code"
 }
 
-start_relay() { # a session's start and a prompt wait for its port: http hooks find nobody else
-  [ -x "$relay_python" ] || return 0
-  case $event in SessionStart | UserPromptSubmit) ready=$(run_relay) ;; *) run_relay >/dev/null ;; esac
+# shellcheck disable=SC3067 # dash, bash and busybox have `-O`; without it the server is asked
+has_relay() { [ -S "$relay" ] && [ -O "$relay" ] && [ -O "${relay%/*}" ]; }
+
+is_stuck() { # whether the relay listens, but does not answer
+  [ -S "$relay" ] || return 1
+  curl -q -s --noproxy '*' --max-time 1 --unix-socket "$relay" http://localhost/alive >/dev/null || [ $? != 28 ] || return 0
+  return 1
+}
+
+start_relay() { # [beside]: waits until it listens
+  [ -x "$relay_python" ] || return 1
+  if [ "${1-}" ]; then run_relay >/dev/null; else ready=$(run_relay); fi
 }
 
 run_relay() { # it closes its output once it listens. The config file names its program; `-I` keeps a project's modules out of it

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from baton.cli.hooks.entries import BACKGROUND, DECIDING, EVENTS, seconds_of
+from baton.cli.hooks.entries import DECIDING, EVENTS, seconds_of
 from baton.cli.hooks.files import SHIM
 from baton.local.config import stored
+from baton.local.hook.main import BACKGROUND
 from baton.relay.process import relay_socket
 from tests.support.person import entry
 
@@ -105,7 +106,8 @@ def test_the_shim_asks_where_http_hooks_would_reach_a_proxy(person, monkeypatch,
 def test_a_failing_command_blocks_in_clients_with_refusals(person, client, is_told):
     hooks = person.hooks(Path(person.does("install", "--client", client, "--fail-closed")["path"]))
     told = {event for event in hooks if "onFailure" in entry(hooks, event)}
-    assert told == ({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit"} if is_told else set())
+    deciding = {"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit", "UserPromptExpansion"}
+    assert told == (deciding if is_told else set())
 
 
 def test_a_token_is_not_kept_for_another_server(person, monkeypatch):
@@ -147,18 +149,12 @@ def test_http_is_refused_for_clients_that_fail_open(person, monkeypatch, url, cl
     assert person.types("install", "--client", *client.split()).exit_code == 0
 
 
-@pytest.mark.parametrize("transport", ["curl", "http"])
-def test_claude_code_runs_the_hooks_after_a_call_in_the_background(person, transport):
-    person.does("install", "--transport", transport)
-    hooks = person.hooks()
+@pytest.mark.parametrize(("client", "transport"), [("claude-code", "curl"), ("claude-code", "http"), ("codex", "curl")])
+def test_only_claude_code_runs_the_hooks_after_a_call_in_the_background(person, client, transport):
+    hooks = person.hooks(Path(person.does("install", "--client", client, "--transport", transport)["path"]))
     background = {event for event in hooks if entry(hooks, event).get("async")}
-    assert background == {"PostToolUse", "PostToolUseFailure", "PermissionDenied"}
+    assert background == ({"PostToolUse", "PostToolUseFailure", "PermissionDenied"} if client != "codex" else set())
     assert all("command" in entry(hooks, event) for event in background)
-
-
-def test_codex_has_no_background_hooks(person):
-    path = Path(person.does("install", "--client", "codex")["path"])
-    assert "async" not in path.read_text()
 
 
 def test_the_plugin_asks_about_the_same_events_with_the_same_patience():

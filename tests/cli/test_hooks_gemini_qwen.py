@@ -52,10 +52,8 @@ def test_a_file_with_comments_is_installed_into_where_the_client_reads_it(person
     path.write_text(CASE_24)
     ran = person.types("install", "--client", client)
     if not reads:
-        assert (
-            ran.exit_code,
-            f"settings.json:2: it has a comment, and {client}" in ran.stderr or client == "codex",
-        ) == (1, True)
+        is_told = f"settings.json:2: it has a comment, and {client}" in ran.stderr or client == "codex"
+        assert (ran.exit_code, is_told) == (1, True)
         assert path.read_text() == CASE_24
         return
     text = path.read_text()

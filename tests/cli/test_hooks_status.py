@@ -51,12 +51,7 @@ def test_status_shows_installed_hooks_and_last_contact(person, monkeypatch, stat
     result = person.does("status")
     found = {(one["client"], one["scope"]): one for one in result["settings"]}
     assert {key for key, one in found.items() if one["installed"]} == {("claude-code", "user"), ("codex", "project")}
-    assert {
-        ("claude-code", "project"),
-        ("codex", "user"),
-        ("copilot-cli", "user"),
-        ("opencode", "project"),
-    } < found.keys()
+    assert {("claude-code", "project"), ("codex", "user"), ("copilot-cli", "user")} < found.keys()
     mine = found["claude-code", "user"]
     assert (mine["transport"], mine["fail_closed"], mine["missing"]) == ("curl", True, [])
     assert found["codex", "project"]["fail_closed"] is False
@@ -98,13 +93,7 @@ def test_status_names_problems(person, monkeypatch):
     mine, shared = result["settings"]
     assert (mine["missing"], mine["transport"]) == (["PreToolUse"], "http")
     assert "disableAllHooks" in mine["problem"]
-    assert shared == {
-        "client": "claude-code",
-        "scope": "project",
-        "path": str(broken),
-        "installed": False,
-        "problem": shared["problem"],
-    }
-    assert "line 2" in shared["problem"]
+    assert "line 2" in shared.pop("problem")
+    assert shared == {"client": "claude-code", "scope": "project", "path": str(broken), "installed": False}
     assert result["shim"]["state"] == "different"
     assert result["server"]["answers"] is False

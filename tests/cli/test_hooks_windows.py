@@ -47,7 +47,6 @@ def env(tmp_path):
 
 
 @pytest.mark.matrix(2)
-@pytest.mark.matrix(2)
 @pytest.mark.parametrize("client", one_in(4, EVENTS, "starts the command line four times"))
 def test_hooks_are_installed_shown_and_removed_without_posix(client, env, tmp_path):
     made = on_windows("hooks", "install", "--client", client, "--json", env=env, cwd=tmp_path)
@@ -92,12 +91,9 @@ def test_a_path_is_quoted_for_the_shell_of_the_client(shell, path, quoted):
     assert quote(path, shell) == quoted
 
 
-LINES = {
-    "codex": f"& '{SPACED}' hook codex PreToolUse block 'C:\\Users\\Ada Lovelace\\config'",
-    "cursor": f"& '{SPACED}' hook cursor PreToolUse block 'C:\\Users\\Ada Lovelace\\config'",
-    "opencode": f'call "{SPACED}" hook opencode PreToolUse block "C:\\Users\\Ada Lovelace\\config"',
-    "copilot-cli": f"& '{SPACED}' hook copilot-cli PreToolUse block 'C:\\Users\\Ada Lovelace\\config'",
-}
+POWERSHELL = f"& '{SPACED}' hook CLIENT PreToolUse block '{CONFIG}'"
+LINES = {one: POWERSHELL.replace("CLIENT", one) for one in ("codex", "cursor", "copilot-cli")}
+LINES["opencode"] = f'call "{SPACED}" hook opencode PreToolUse block "{CONFIG}"'
 
 
 @every("client", LINES)

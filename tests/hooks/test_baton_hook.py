@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -53,13 +52,8 @@ def test_the_request_has_user_project_and_payload(shell, env, folder, server):
     seen = server.seen[0]
     assert seen.path == "/hooks/codex?event=Stop"
     baton = {name: value.decode() for name, value in seen.headers.items() if name.startswith("baton-")}
-    assert baton == {
-        "baton-user": "ada",
-        "baton-project": str(folder),
-        "baton-root": str(folder),
-        "baton-on-failure": "allow",
-        "baton-protocol": "1",
-    }
+    values = {"user": "ada", "project": str(folder), "root": str(folder), "on-failure": "allow", "protocol": "1"}
+    assert baton == {f"baton-{name}": value for name, value in values.items()}
     assert seen.headers["authorization"] == b"Bearer s3cret"
     assert seen.headers["content-type"] == b"application/json"
 
@@ -108,12 +102,6 @@ def test_an_invalid_answer_allows_the_call_or_refuses_it_with_the_reason(shell, 
     assert server.url in text
     assert "BATON_ON_FAILURE=allow" in text
     assert len(server.seen) == 2
-
-
-def test_a_redirect_is_not_followed(shell, env, folder, server):
-    server.reply = answers(status="307 Temporary Redirect", headers=b"Location: /elsewhere\r\n")
-    run_shim(shell, env, folder)
-    assert len(server.seen) == 1
 
 
 @pytest.mark.matrix(2)
@@ -220,11 +208,7 @@ def test_without_curl_the_call_runs_or_is_refused(env, folder, tmp_path):
         (bare / name).symlink_to(str(shutil.which(name)))
     shell = [str(shutil.which("sh"))]
     env |= {"PATH": str(bare)}
-    told = run_shim(shell, env, folder, hooks=hooks)
-    assert (told.code, "cannot be asked without curl. Install curl." in json.loads(told.out)["systemMessage"]) == (
-        0,
-        True,
-    )
+    assert_let_go(run_shim(shell, env, folder, hooks=hooks), "cannot be asked without curl. Install curl.")
     assert run_shim(shell, env, folder, "claude-code", "PreToolUse", "block", hooks=hooks).code == 2
     alone = tmp_path / "alone"
     alone.mkdir()
@@ -244,10 +228,13 @@ def test_disabled_skips_at_once_but_announces_the_session(shell, env, folder, se
 
 @pytest.mark.parametrize(("value", "sent"), [("1", True), ("true", True), ("0", False), ("", False)])
 def test_the_mode_alone_is_switched_off_by_its_variable(shell, env, folder, server, value, sent):
-    assert run_shim(shell, env | {"HTMLGRAPH_ORCHESTRATOR_DISABLED": value}, folder).out == ANSWER + b"\n"
+    env |= {"HTMLGRAPH_ORCHESTRATOR_DISABLED": value} | (
+        {} if sent else {"BATON_DEBUG": value, "BATON_DISABLED": value}
+    )
+    assert run_shim(shell, env, folder) == (0, ANSWER + b"\n", b"")
     headers = server.seen[0].headers
     assert headers.get("baton-orchestrator-disabled") == (b"1" if sent else None)
-    assert "baton-disabled" not in headers
+    assert not {"baton-debug", "baton-disabled"} & set(headers)
 
 
 @pytest.mark.parametrize("switch", [{"BATON_DEBUG": "1"}, {"BATON_DEBUG": "true"}])
@@ -258,20 +245,8 @@ def test_debug_prints_the_decision_on_standard_error(shell, env, folder, server,
     assert ran.out == ANSWER + b"\n"
     assert ran.err == b"baton: PreToolUse: rewrite models/inject\nAuto-injecting model: haiku for explore\n"
     assert server.seen[0].headers["baton-debug"] == b"1"
-
-
-def test_debug_prints_why_no_decision_was_made(env, folder, server):
     server.reply = answers(status="503 Busy")
-    ran = run_shim(["sh"], env | {"BATON_DEBUG": "1"}, folder)
-    assert ran.code == 0
-    assert b"baton: PreToolUse: not decided: the server answered 503" in ran.err
-
-
-@pytest.mark.parametrize("value", ["0", "false", ""])
-def test_switches_that_are_off_change_nothing(env, folder, server, value):
-    env |= {"BATON_DEBUG": value, "BATON_DISABLED": value}
-    assert run_shim(["sh"], env, folder) == (0, ANSWER + b"\n", b"")
-    assert not {"baton-debug", "baton-disabled"} & set(server.seen[0].headers)
+    assert b"baton: PreToolUse: not decided: the server answered 503" in run_shim(shell, env | switch, folder).err
 
 
 def test_the_token_is_on_no_command_line(env, folder, server):
@@ -319,18 +294,9 @@ def test_each_client_s_message_names_the_fault_and_the_next_step(
     assert advice in told
 
 
-@pytest.mark.parametrize(
-    ("url", "fault", "advice"),
-    [
-        ("http://127.0.0.1:1", "refuses connections", "Start it: baton serve."),
-        ("http://no-such-host.invalid", "has a name that is not known", "Correct BATON_URL"),
-    ],
-)
-def test_an_unreachable_server_is_reported(one, env, folder, url, fault, advice):
-    ran = run_shim(one, env | {"BATON_URL": url}, folder)
-    assert fault in json.loads(ran.out)["systemMessage"]
-    assert advice in json.loads(ran.out)["systemMessage"]
-    assert "did not answer" not in ran.out.decode()
+def test_an_unknown_host_name_is_reported(one, env, folder):
+    told = run_shim(one, env | {"BATON_URL": "http://no-such-host.invalid"}, folder)
+    assert_let_go(told, "has a name that is not known. Correct BATON_URL")
 
 
 @pytest.mark.matrix(2)
@@ -423,10 +389,3 @@ def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):
         script.chmod(0o755)
     run_shim(["sh"], env, folder, "claude-code", "PreToolUse", str(config), hooks=hooks)
     assert log.read_text() == "curl\n"
-
-
-@pytest.mark.slow("make lint does the same")
-def test_the_shim_is_clean_for_shellcheck():
-    command = [Path(sys.executable).with_name("shellcheck"), *sorted(map(str, HOOKS.glob("*.sh")))]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=HOOKS.parent, check=False)
-    assert (done.returncode, done.stdout) == (0, "")

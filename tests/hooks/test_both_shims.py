@@ -69,13 +69,8 @@ def test_the_same_headers_are_sent(env, folder, server):
     config = Path(env["HOME"]) / ".config" / "baton" / "config"
     config.parent.mkdir(parents=True)
     config.write_text("BATON_INSTALLED=/a:/b c\nBATON_DIGESTS_QWEN=1,2,3,0\nBATON_ACCEPT_REWRITES=Bash\n")
-    env |= {
-        "HTMLGRAPH_ORCHESTRATOR_DISABLED": "on",
-        "BATON_TOKEN": "t",
-        "BATON_DISABLED": "yes",
-        "BATON_ON_FAILURE": "block",
-        "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-    }
+    env |= {"HTMLGRAPH_ORCHESTRATOR_DISABLED": "on", "BATON_TOKEN": "t", "BATON_DISABLED": "yes"}
+    env |= {"BATON_ON_FAILURE": "block", "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
     for shell in (["sh"], PYTHON):
         run_shim(shell, env, folder, "qwen", "SessionStart")
     own = {"user-agent", "accept", "connection", "baton-shim", "baton-digests", "host"}

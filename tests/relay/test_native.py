@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -80,7 +80,7 @@ class Setting(NamedTuple):
 
 
 @pytest.fixture
-def setting(tmp_path: Path) -> Iterator[Setting]:
+def setting(tmp_path):
     folder, config, place = tmp_path / "pro ject", tmp_path / ".config/baton/config", tmp_path / "relay/relay.sock"
     for parent in (folder, config.parent, place.parent):
         parent.mkdir(mode=0o700, parents=True)
@@ -126,7 +126,7 @@ def _kept(server: Scripted) -> list[object]:
     ],
     ids=["plain", "project", "disabled", "on failure"],
 )
-def test_recorded_payloads_reach_the_server_as_by_the_shim(setting: Setting, env: dict[str, str]) -> None:
+def test_recorded_payloads_reach_the_server_as_by_the_shim(setting, env):
     payloads = PAYLOADS if not env else PAYLOADS[::20]
     told = [text.strip() for _, text in setting.post(*payloads, **env)]
     by_port = _kept(setting.server)
@@ -141,13 +141,13 @@ def test_recorded_payloads_reach_the_server_as_by_the_shim(setting: Setting, env
     [{"Baton-Relay": "another"}, {"Baton-Relay": ""}, {"Host": "evil.example"}, {"Origin": "https://evil.example"}],
     ids=["wrong secret", "no secret", "another name", "a page"],
 )
-def test_stranger_is_refused(setting: Setting, headers: dict[str, str]) -> None:
+def test_stranger_is_refused(setting, headers):
     assert [status for status, _ in setting.post(PAYLOADS[0], headers=headers)] == [403]
     assert setting.server.seen == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_another_user_is_refused(setting: Setting) -> None:
+def test_another_user_is_refused(setting):
     ends, other = os.pipe()
     if not (pid := os.fork()):
         said = b"nothing"
@@ -173,14 +173,14 @@ def test_another_user_is_refused(setting: Setting) -> None:
     ],
     ids=["rewrite", "allow", "refusal with a rewrite"],
 )
-def test_answers_are_checked_as_by_the_shim(setting: Setting, answer: bytes) -> None:
+def test_answers_are_checked_as_by_the_shim(setting, answer):
     setting.server.reply = answers(answer)
     (status, said), *_ = setting.post(("PreToolUse", "{}"))
     assert (status, "evil" in said) == (200, False)
     assert json.loads(said) == json.loads(setting.shim("PreToolUse", "{}"))
 
 
-def test_wanted_texts_are_sent(setting: Setting) -> None:
+def test_wanted_texts_are_sent(setting):
     skill = setting.folder / ".claude/commands/deploy.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("the text")
@@ -200,16 +200,14 @@ def test_wanted_texts_are_sent(setting: Setting) -> None:
         ("Stop", "allow", 200, ""),
     ],
 )
-def test_dead_server_lets_the_person_choose(
-    setting: Setting, event: str, on_failure: str, status: int, words: str
-) -> None:
+def test_dead_server_lets_the_person_choose(setting, event, on_failure, status, words):
     setting.server.close()
     (found, said), *_ = setting.post((event, '{"session_id":"s"}'), on_failure=on_failure)
     assert (found, words in said, bool(said)) == (status, True, bool(words))
 
 
 @pytest.mark.parametrize("has_own_port", [True, False])
-def test_the_clients_own_config_counts_if_it_has_the_port(setting: Setting, tmp_path: Path, has_own_port: bool) -> None:
+def test_the_clients_own_config_counts_if_it_has_the_port(setting, tmp_path, has_own_port):
     config = tmp_path / "other/baton/config"
     config.parent.mkdir(parents=True)
     own = f"BATON_RELAY_PORT={setting.port} {SECRET}\n" if has_own_port else ""
@@ -218,7 +216,7 @@ def test_the_clients_own_config_counts_if_it_has_the_port(setting: Setting, tmp_
     assert [one.headers["baton-user"] for one in setting.server.seen] == [b"eve" if has_own_port else b"ada"]
 
 
-def test_server_of_the_clients_environment_is_asked_itself(setting: Setting) -> None:
+def test_server_of_the_clients_environment_is_asked_itself(setting):
     other = Scripted()
     try:
         setting.post(("PreToolUse", "{}"), BATON_URL=other.url)
@@ -229,7 +227,7 @@ def test_server_of_the_clients_environment_is_asked_itself(setting: Setting) -> 
 
 
 @pytest.mark.slow("starts a second relay")
-def test_taken_port_leaves_the_socket(setting: Setting) -> None:
+def test_taken_port_leaves_the_socket(setting):
     second = setting.socket.with_name("second.sock")
     config = setting.env["HOME"] + "/.config/baton/config"
     with subprocess.Popen(

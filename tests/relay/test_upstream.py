@@ -6,7 +6,6 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,14 +55,14 @@ class _Server:
 
 
 @pytest.fixture
-def server() -> Iterator[_Server]:
+def server():
     made = _Server()
     yield made
     made.close()
 
 
 @pytest.fixture
-def one(server: _Server) -> Iterator[Upstream]:
+def one(server):
     made = Upstream(server.url, "")
     yield made
     while made._kept:
@@ -88,9 +87,7 @@ def _ask(one: Upstream, seconds: float = 30) -> tuple[int, bytes]:
         (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", (200, b"{}"), True),
     ],
 )
-def test_answer_is_read_and_its_connection_kept_if_it_may_be(
-    server: _Server, one: Upstream, said: bytes, found: tuple[int, bytes], ends: bool
-) -> None:
+def test_answer_is_read_and_its_connection_kept_if_it_may_be(server, one, said, found, ends):
     while one._kept:
         one._kept.pop()[0].connection.close()
     before = server.connections
@@ -110,13 +107,13 @@ def test_answer_is_read_and_its_connection_kept_if_it_may_be(
         b"SSH-2.0\r\n",
     ],
 )
-def test_what_is_no_answer_is_an_error(server: _Server, one: Upstream, said: bytes) -> None:
+def test_what_is_no_answer_is_an_error(server, one, said):
     server.says, server.ends = [said], True
     with pytest.raises(WireError):
         _ask(one)
 
 
-def test_connection_that_the_server_has_closed_or_spoken_on_is_replaced(server: _Server, one: Upstream) -> None:
+def test_connection_that_the_server_has_closed_or_spoken_on_is_replaced(server, one):
     _ask(one)
     assert server.now
     server.now.shutdown(socket.SHUT_RDWR)
@@ -128,9 +125,7 @@ def test_connection_that_the_server_has_closed_or_spoken_on_is_replaced(server: 
 
 
 @pytest.mark.parametrize("jump", [3_600, -3_600])
-def test_connection_of_before_a_sleep_of_the_machine_is_replaced(
-    server: _Server, one: Upstream, jump: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connection_of_before_a_sleep_of_the_machine_is_replaced(server, one, jump, monkeypatch):
     _ask(one)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + jump)
@@ -139,22 +134,15 @@ def test_connection_of_before_a_sleep_of_the_machine_is_replaced(
 
 
 def _certificate(folder: Path, name: str) -> ssl.SSLContext:
-    made = ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=127.0.0.1"]
-    files = [
-        "-addext",
-        "subjectAltName=IP:127.0.0.1",
-        "-keyout",
-        f"{folder}/{name}.key",
-        "-out",
-        f"{folder}/{name}.crt",
-    ]
-    subprocess.run([*made, *files], check=True, capture_output=True)
+    made = "openssl req -x509 -newkey ed25519 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
+    files = ["-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.crt"]
+    subprocess.run([*made.split(), *files], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/{name}.crt", f"{folder}/{name}.key")
     return context
 
 
-def test_server_with_another_certificate_gets_no_request(server: _Server, tmp_path: Path) -> None:
+def test_server_with_another_certificate_gets_no_request(server, tmp_path):
     own, other = (_certificate(tmp_path, name) for name in ("own", "other"))
     one = Upstream(server.url.replace("http:", "https:"), str(tmp_path / "own.crt"))
     server.tls = own
@@ -168,13 +156,13 @@ def test_server_with_another_certificate_gets_no_request(server: _Server, tmp_pa
     assert server.says == [OK]
 
 
-def test_proxy_that_cannot_be_used_is_an_error_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_that_cannot_be_used_is_an_error_of_the_network(monkeypatch):
     monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
     with pytest.raises(WireError, match="proxy"):
         _ask(Upstream("https://baton.example", ""))
 
 
-def test_name_that_is_never_found_costs_no_more_than_the_requests_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_that_is_never_found_costs_no_more_than_the_requests_time(monkeypatch):
     ends = threading.Event()
     monkeypatch.setattr(upstream, "reach", lambda *_: ends.wait(60))
     with pytest.raises(TimeoutError):

@@ -3,7 +3,7 @@
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,7 +73,7 @@ class _Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[_Place]:
+def place(tmp_path):
     made = _Place(tmp_path / "s")
     yield made
     made.desk.holds.clear()
@@ -104,7 +104,7 @@ def place(tmp_path: Path) -> Iterator[_Place]:
         b"POST /broken HTTP/1.1\r\n\r\n",
     ],
 )
-def test_malformed_request_gets_no_answer_and_the_next_one_does(place: _Place, said: bytes) -> None:
+def test_malformed_request_gets_no_answer_and_the_next_one_does(place, said):
     place.desk.seen.clear()
     assert place.ask(said) == b""
     assert [one.target for one in place.desk.seen] in ([], ["/broken"])
@@ -121,20 +121,20 @@ def test_malformed_request_gets_no_answer_and_the_next_one_does(place: _Place, s
         ((POST + b"Baton-Project: \xc3\xa0\xa0 \r\nContent-Length:2\r\n\r\n{}",), b"{}"),
     ],
 )
-def test_request_arrives_whole(place: _Place, parts: tuple[bytes, ...], body: bytes) -> None:
+def test_request_arrives_whole(place, parts, body):
     place.desk.seen.clear()
     assert b"200" in place.ask(*parts)
     (seen,) = place.desk.seen
     assert (seen.body, seen.field("baton-project")) == (body, "Ã\xa0\xa0" if b"Project" in parts[0] else "")
 
 
-def test_connection_is_kept_for_requests_one_after_the_other(place: _Place) -> None:
+def test_connection_is_kept_for_requests_one_after_the_other(place):
     said = place.ask((POST + b"Content-Length: 2\r\n\r\n{}") * 3)
     assert said.count(b"200") == 3
     assert place.ask(POST + b"Connection: close\r\n\r\n", ends=False).count(b"200") == 1
 
 
-def test_body_is_asked_for_once_the_request_is_admitted(place: _Place) -> None:
+def test_body_is_asked_for_once_the_request_is_admitted(place):
     refused = b"POST /refused HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     assert place.ask(refused).startswith(b"HTTP/1.1 403")
     with place.connect() as connection:
@@ -144,9 +144,7 @@ def test_body_is_asked_for_once_the_request_is_admitted(place: _Place) -> None:
         assert b"200" in connection.recv(99)
 
 
-def test_of_a_body_that_is_too_large_the_server_gets_one_byte_too_much(
-    place: _Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_body_that_is_too_large_the_server_gets_one_byte_too_much(place, monkeypatch):
     monkeypatch.setattr(wire, "LARGEST", 200_000)
     chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
     for said in (
@@ -156,7 +154,7 @@ def test_of_a_body_that_is_too_large_the_server_gets_one_byte_too_much(
         assert b"Baton-Size: 200001\r\n" in place.ask(said)
 
 
-def test_large_bodies_share_a_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_bodies_share_a_room(tmp_path, monkeypatch):
     monkeypatch.setattr(wire, "_ROOM", 150_000)
     monkeypatch.setattr(wire, "READ_S", 60.0)
     place = _Place(tmp_path / "s")
@@ -175,9 +173,7 @@ def test_large_bodies_share_a_room(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("said", [b"", POST + b"Content-Le", POST + b"Content-Length: 9\r\n\r\n{}"])
-def test_flood_of_unfinished_requests_keeps_nobody_out(
-    place: _Place, said: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flood_of_unfinished_requests_keeps_nobody_out(place, said, monkeypatch):
     monkeypatch.setattr(wire, "MOST", 8)
     before = threading.active_count()
     with contextlib.ExitStack() as flood:
@@ -190,13 +186,13 @@ def test_flood_of_unfinished_requests_keeps_nobody_out(
     until(lambda: threading.active_count() - before <= 4)
 
 
-def test_unfinished_request_ends_after_its_time(place: _Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_request_ends_after_its_time(place, monkeypatch):
     monkeypatch.setattr(wire, "READ_S", 0.1)
     for said in (b"", POST, POST + b"Content-Length: 9\r\n\r\n{}"):
         assert place.ask(said, ends=False) == b""
 
 
-def test_closed_listener_frees_its_address_and_ends_what_has_begun(place: _Place) -> None:
+def test_closed_listener_frees_its_address_and_ends_what_has_begun(place):
     place.desk.holds.set()
     said: list[bytes] = []
     asking: Callable[[], None] = lambda: said.append(place.ask(POST + b"Content-Length: 2\r\n\r\n{}"))  # noqa: E731

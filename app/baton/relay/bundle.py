@@ -5,7 +5,7 @@ import gzip
 import os
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -29,21 +29,27 @@ MOST_SPOOLED = 256 << 20
 """Bytes of records that wait for the server; further ones are lost, and counted."""
 _STAMPED_S = 3_600.0
 """How often the time of an unchanged bundle is written."""
+_SAME_S = 5.0
+"""Difference of two clocks, in seconds, that is none: a `Date` has whole seconds, and takes time to arrive."""
 
 
 class Bundles:
     """The newest bundle and its policy sets. `owner` is the digest of the identity that it was fetched with."""
 
-    def __init__(self, config: Path, send: Send) -> None:
-        self._config, self.send = config, send
+    def __init__(self, config: Path, server: str, send: Send) -> None:
+        self._config, self.server, self.send = config, server, send
         self.using = threading.RLock()
         """Held while the rules are used or replaced: their caches belong to one thread at a time."""
         self.owner = self._digest = ""
         self.confirmed = self._stamped = self.tried = 0.0
         """When the server last sent or confirmed the bundle, and when it was last asked: seconds since 1970."""
         self.bundle: Bundle | None = None
+        self.spool: RecordSpool | None = None
+        """The records of the bundle's user for this server. A new token of the user changes nothing about them."""
         self.is_changed = False
-        """Whether another program has changed the stored bundle."""
+        """Whether another program has changed or removed the stored bundle."""
+        self.ahead = 0.0
+        """Seconds that the server's clock is ahead of this machine's."""
         self._base: PolicySet | None = None
         self._sets: dict[tuple[str, bool], tuple[PolicySet, tuple[str, ...]]] = {}
 
@@ -57,20 +63,26 @@ class Bundles:
         """The time of the last confirmation, for people; "" without a bundle."""
         return f"{datetime.fromtimestamp(self.confirmed, UTC):%Y-%m-%d %H:%M} UTC" if self.bundle else ""
 
+    def now(self) -> datetime:
+        """Return the time by the server's clock."""
+        return datetime.now(UTC) + timedelta(seconds=self.ahead)
+
     def path(self, owner: str, kind: str) -> Path:
         """Return the place of an owner's file."""
         return self._config.parent / f"relay-{owner[:16]}.{kind}"
 
     def load(self) -> None:
-        """Read the stored bundle, and compile it. The config file has its digest, its time and its owner."""
-        digest, _, rest = read_config(str(self._config)).get(BUNDLE, "").partition(" ")
-        seconds, _, owner = rest.partition(" ")
-        with contextlib.suppress(OSError, ValueError):
+        """Read the stored bundle, and compile it. The config file has its digest, its time, its owner and `ahead`."""
+        stored = read_config(str(self._config)).get(BUNDLE, "")
+        digest, seconds, owner, ahead, *_ = [*stored.split(), *"0000"]
+        content = b""
+        with contextlib.suppress(OSError):
             content = self.path(owner, "json").read_bytes()
-            self.is_changed = sha256(content).hexdigest() != digest
-            if not self.is_changed:
-                self.confirmed = self._stamped = min(float(seconds), time.time())
-                self._take(owner, digest, content)
+        self.is_changed = bool(stored) and sha256(content).hexdigest() != digest
+        if stored and not self.is_changed:
+            self.confirmed = self._stamped = min(float(seconds), time.time())
+            self.ahead = float(ahead)
+            self._take(owner, digest, content)
 
     def fetch(self, owner: str, headers: Fields) -> bool:
         """Ask for a newer bundle. Return whether the server has answered; OSError passes through."""
@@ -78,21 +90,23 @@ class Bundles:
         known = self._digest if owner == self.owner else ""
         more = [("If-None-Match", f'"{known}"'), ("Accept-Encoding", "gzip")]
         status, given, content, _ = self.send("GET", "/bundle", b"", [*headers, *more], FETCH_S)
-        if status == 200:  # noqa: PLR2004 - OK
+        if status not in {200, 304}:
+            return status < 500  # noqa: PLR2004 - a server's own failure
+        if is_new := status == 200:  # noqa: PLR2004 - OK
             content = gzip.decompress(content) if field(given, "content-encoding") == "gzip" else content
             digest = sha256(content).hexdigest()
             if field(given, "etag").removeprefix("W/") != f'"{digest}"':
                 return True  # something between changes the answers
             self._take(owner, digest, content)
-        if status in {200, 304}:  # before they are kept: a full disk makes no rules old
-            self.confirmed, self.is_changed = time.time(), False
-        if status == 200:  # noqa: PLR2004
+        # Before they are kept: a full disk makes no rules old.
+        self.confirmed, self.is_changed, before = time.time(), False, self.ahead
+        self.ahead = _ahead_by(field(given, "date"))
+        if is_new:
             replace_file(self.path(owner, "json"), content, mode=0o600)
-            self._stamped = 0.0
-        if status in {200, 304} and self.confirmed - self._stamped > _STAMPED_S:
+        if is_new or abs(self.ahead - before) > _SAME_S or self.confirmed - self._stamped > _STAMPED_S:
             self._stamped = self.confirmed
-            save({BUNDLE: f"{self._digest} {self.confirmed:.0f} {owner}"}, path=self._config)
-        return status < 500  # noqa: PLR2004 - a server's own failure
+            save({BUNDLE: f"{self._digest} {self.confirmed:.0f} {owner} {self.ahead:.0f}"}, path=self._config)
+        return True
 
     def _take(self, owner: str, digest: str, content: bytes) -> None:
         bundle = msgspec.json.decode(content, type=Bundle)
@@ -100,6 +114,10 @@ class Bundles:
         with self.using:
             storable.learn(bundle.aliases)
             self._base, self.bundle, self.owner, self._digest, self._sets = base, bundle, owner, digest, {}
+            user = f"{self.server} {bundle.principal.organisation} {bundle.principal.user}"
+            path = self.path(sha256(user.encode()).hexdigest(), "jsonl")
+            if self.spool is None or self.spool.path != path:
+                self.spool = RecordSpool(path)
 
     def policies(self, bundle: Bundle, project: str) -> tuple[PolicySet, tuple[str, ...]]:
         """Return the rules in force in a project, and why they are not all."""
@@ -115,6 +133,15 @@ class Bundles:
         return found
 
 
+def _ahead_by(date: str) -> float:
+    """Return how many seconds a server's clock is ahead, by its `Date` header."""
+    with contextlib.suppress(ValueError):
+        at = datetime.strptime(date, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
+        if abs(ahead := at.timestamp() - time.time()) > _SAME_S:
+            return ahead
+    return 0.0
+
+
 class RecordSpool:
     """Records that wait for the server, a line of JSON each.
 
@@ -123,35 +150,46 @@ class RecordSpool:
 
     def __init__(self, path: Path) -> None:
         self.path, self._delivered = path, 0
+        self._expected = len(self)
+
+    @property
+    def refused(self) -> "RecordSpool":
+        """The records that the server never takes."""
+        return RecordSpool(self.path.with_suffix(".refused"))
 
     def add(self, line: bytes) -> None:
         """Keep a record. Raise OSError if it cannot."""
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             size = os.fstat(handle).st_size
             if size > MOST_SPOOLED:
                 raise OSError("too many records wait")
+            if size and os.pread(handle, 1, size - 1) != b"\n":
+                line = b"\n" + line  # the machine has stopped in the middle of a record
             if os.write(handle, line + b"\n") <= len(line):
                 os.ftruncate(handle, size)
                 raise OSError("the disk is full")
+            self._expected += 1
         finally:
             os.close(handle)
 
     def first(self, most: int) -> list[bytes]:
         """Return the oldest records; none without a file."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._delivered)
-                return [line[:-1] for line in islice(file, most) if line.endswith(b"\n")]
-        except OSError:
-            return []
+        with contextlib.suppress(OSError), self.path.open("rb") as file:
+            file.seek(self._delivered)
+            return [line.removesuffix(b"\n") for line in islice(file, most)]
+        return []
 
     def drop(self, lines: list[bytes]) -> None:
-        """Forget the oldest records, and remove the file once none is left. Raise OSError."""
+        """Forget the oldest records."""
         self._delivered += sum(map(len, lines)) + len(lines)
-        if self._delivered >= self.path.stat().st_size:
-            self.path.unlink()
-            self._delivered = 0
+        self._expected -= len(lines)
+
+    def end(self) -> int:
+        """Remove the file. Return how many records another program has removed from it."""
+        self.path.unlink(missing_ok=True)
+        missing, self._expected, self._delivered = max(0, self._expected), 0, 0
+        return missing
 
     def __len__(self) -> int:
         """Return how many records wait."""

@@ -9,7 +9,8 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -18,7 +19,7 @@ import msgspec
 from baton.clients.event import Client, HookAnswer, HookEvent
 from baton.clients.registry import CLIENTS, can_ask, who_posts
 from baton.local.hook.main import session_of
-from baton.relay.bundle import FETCH_S, FRESH_S, Bundles, RecordSpool
+from baton.relay.bundle import FETCH_S, FRESH_S, Bundles
 from baton.relay.request import HookRequest
 from baton.relay.wire import LARGEST, WireAnswer, field
 from baton.rules.call.call import ToolCall
@@ -43,10 +44,11 @@ from baton.shared.decided import (
 )
 from baton.shared.storable import project_name
 
-LOAD_S = 2.0
-"""Seconds that a hook waits for the stored rules to be compiled."""
-PROBE_S = 1.0
-"""Seconds between two looks for the server during an outage; only hooks lead to one."""
+LOAD_S = 10.0
+"""Seconds that a hook waits for the stored rules to be compiled. The shim leaves earlier."""
+PROBE_S, LONGEST_PROBE_S = 1.0, 32.0
+"""Seconds between two looks for the server during an outage; only hooks lead to one. Each loss without an answer to a
+hook in between doubles them: such a server sends rules, but leaves its hooks waiting."""
 AFTER_S = 0.05
 """Seconds that the work after an answer waits: the answer leaves first."""
 _SEEN, _LARGEST_SEEN = 512, 16 << 10
@@ -98,24 +100,19 @@ class _Session:
 class Outage:
     """The state of one server for this user."""
 
-    def __init__(self, bundles: Bundles, server: str) -> None:
-        self._bundles, self._server = bundles, server
+    def __init__(self, bundles: Bundles) -> None:
+        self._bundles, self._server, self.now = bundles, bundles.server, bundles.now
         self.is_lost = False
         self.unstored = 0
-        """Records lost because the disk is full."""
-        self._probed = 0.0
+        """Records that were not kept, or that another program has removed."""
+        self._probed, self._pause = 0.0, PROBE_S / 2
         self._told: OrderedDict[str, None] = OrderedDict()
-        """The sessions whose person knows of the loss, and not yet of the return."""
+        """The sessions whose person knows of the loss, and not yet of the return. They outlast the relay."""
         self._seen: deque[HookRequest] = deque(maxlen=_SEEN)
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._working = threading.Lock()
         """Held while a bundle is fetched or records are delivered."""
         self._loaded = threading.Event()
-        self._spools: dict[Path, RecordSpool] = {}
-
-    def _spool(self, owner: str = "") -> RecordSpool:
-        path = self._bundles.path(owner or self._bundles.owner, "jsonl")
-        return self._spools.setdefault(path, RecordSpool(path))
 
     @property
     def is_changed(self) -> bool:
@@ -124,11 +121,13 @@ class Outage:
 
     def state(self) -> dict[str, object]:
         """Return what `baton relay status` shows."""
+        spool = self._bundles.spool
         return {
             "server": "lost" if self.is_lost else "up",
             "rules_as_of": self._bundles.as_of,
             "rules_changed": self._bundles.is_changed,
-            "records_waiting": len(self._spool()),
+            "records_waiting": 0 if spool is None else len(spool),
+            "records_refused": 0 if spool is None else len(spool.refused),
             "records_lost": self.unstored,
         }
 
@@ -139,20 +138,23 @@ class Outage:
     def _load(self) -> None:
         try:
             self._bundles.load()
+            self._told.update(dict.fromkeys(self._place_of_told().read_text().split()))
         finally:
             self._loaded.set()
 
     def lost(self) -> None:
         """Note that the server gave no answer."""
+        if not self.is_lost:
+            self._pause = min(2 * self._pause, LONGEST_PROBE_S)
         self.is_lost, self._probed = True, time.monotonic()
 
     def answered(self, hook: HookRequest, content: bytes) -> bytes:
         """Note an answer of the server, and return it, with the notice of its return if there was none yet."""
-        self.is_lost = False
+        self.is_lost, self._pause, spool = False, PROBE_S / 2, self._bundles.spool
         is_told = hook.event in {"PreToolUse", "SessionStart"} and not hook.about and len(hook.body) <= _LARGEST_SEEN
         if is_told and not any(word in content for word in _STOPPED):
             self._seen.append(hook)
-        soon = hook.owner != self._bundles.owner or self._spool(hook.owner).path.exists()
+        soon = hook.owner != self._bundles.owner or (spool is not None and spool.path.exists())
         if time.time() - self._bundles.tried > (PROBE_S if soon else FRESH_S):
             self._beside(lambda: self._renew(hook), AFTER_S)
         session = session_of(hook.body)
@@ -165,12 +167,24 @@ class Outage:
             return content
         if not back or back.keys() & said.keys():
             return content  # it is told with a later answer
-        del self._told[session]
+        self._note(session, is_lost=False)
         return _encode(said | back)
+
+    def _place_of_told(self) -> Path:
+        return self._bundles.path(sha256(self._server.encode()).hexdigest(), "told")
+
+    def _note(self, session: str, *, is_lost: bool) -> None:
+        """Note that a session's person knows of the loss, or of the return."""
+        with self._bundles.using, contextlib.suppress(OSError):
+            self._told.pop(session, None)
+            self._told |= {session: None} if is_lost else {}
+            if len(self._told) > _SESSIONS:
+                self._told.popitem(last=False)
+            self._place_of_told().write_text("\n".join(self._told))
 
     def probe(self, hook: HookRequest) -> None:
         """Look for the server now and then, in the background. Once it is back, it gets the records."""
-        if time.monotonic() - self._probed > PROBE_S:
+        if time.monotonic() - self._probed > self._pause:
             self._probed = time.monotonic()
             self._beside(lambda: self._renew(hook))
 
@@ -193,8 +207,12 @@ class Outage:
     def _renew(self, hook: HookRequest) -> None:
         if not self._bundles.fetch(hook.owner, hook.identity):
             return
-        self.is_lost, spool, most = False, self._spool(hook.owner), MOST_RECORDS
-        while lines := spool.first(most):
+        self.is_lost, spool, most = False, self._bundles.spool, MOST_RECORDS
+        while spool is not None and hook.owner == self._bundles.owner:
+            with self._bundles.using:
+                if not (lines := spool.first(most)):
+                    self.unstored += spool.end()
+                    return
             body = b'{"records":[' + b",".join(lines) + b"]}"
             headers = [*hook.identity, ("Content-Type", "application/json")]
             status, *_ = self._bundles.send("POST", "/bundle/records", body, headers, FETCH_S)
@@ -202,7 +220,7 @@ class Outage:
                 most = 1  # one of them is to blame
                 continue
             if status in _NEVER:
-                RecordSpool(spool.path.with_suffix(".refused")).add(lines[0])
+                spool.refused.add(lines[0])
             elif status != 204:  # noqa: PLR2004 - stored
                 return
             most = MOST_RECORDS if status in _NEVER else most
@@ -231,15 +249,10 @@ class Outage:
         )
         body, with_notice = (client.render(event.native_name, one) for one in (answer, told))
         session = session_of(hook.body)
-        if (
-            event.name in _TELLING
-            and body != with_notice
-            and (session not in self._told or event.name == "SessionStart")
-        ):
-            self._told[session] = None
+        is_new = session not in self._told or event.name == "SessionStart"
+        if is_new and event.name in _TELLING and body != with_notice:
+            self._note(session, is_lost=True)
             body = with_notice
-            if len(self._told) > _SESSIONS:
-                self._told.popitem(last=False)
         degraded = ",".join(["server", *more])
         fields = [("Baton-Protocol", PROTOCOL), ("Baton-Degraded", degraded), ("Baton-Decision-Id", hook.id)]
         return WireAnswer(200, fields, _encode(body))
@@ -290,7 +303,7 @@ class Outage:
         policies, missing = self._bundles.policies(bundle, call.project)
         is_held = event.name == "PreSkillShellCommand"
         mode = self._mode(bundle, caller, call) if not is_held else Mode()
-        freeze = strictest(bundle.freezes, bundle.principal, call.project, call.session_id, datetime.now(UTC))
+        freeze = strictest(bundle.freezes, bundle.principal, call.project, call.session_id, self.now())
         facts = Facts(
             call=call,
             level=mode.level if mode.enabled else "off",
@@ -298,7 +311,7 @@ class Outage:
             background_running=None,
             other_editor=None,
             principal=bundle.principal,
-            lifted=_lifted(bundle, call, policies),
+            lifted=_lifted(bundle, call, policies, self.now()),
             installed="\n".join(f"hook_settings\t{path}" for path in caller.installed),
             accepts_rewrites=caller.accepts_rewrites,
             freeze=freeze,
@@ -319,27 +332,24 @@ class Outage:
         )
         if not is_refused(call.client, verdict.effect):
             session.add(call, policies)
-        record = masked(
-            decision_record(
-                DecidedCall(caller=caller, call=call, decision=decision, started=started_agent(policies, call, verdict))
-            )
-        )
+        started_by = started_agent(policies, call, verdict)
+        record = masked(decision_record(DecidedCall(caller=caller, call=call, decision=decision, started=started_by)))
         self._keep({"id": record.id} | {name: getattr(record, name) for name in DELIVERED})
         answer = answer_of(decision.verdict)
-        return (
-            msgspec.structs.replace(answer, effect="deny") if is_held and answer.effect == "ask" else answer
-        ), missing
+        is_refused_now = is_held and answer.effect == "ask"
+        return (msgspec.structs.replace(answer, effect="deny") if is_refused_now else answer), missing
 
     def _mode(self, bundle: Bundle, caller: Caller, call: ToolCall) -> Mode:
         if bundle.principal.job or caller.mode_off or self._bundles.is_old:
             return Mode()
         settings = {one.key: one for one in bundle.modes}
         keys = keys_for(bundle.principal, call.project, call.session_id)
-        return resolve(tuple(settings[key] for key in keys if key in settings), datetime.now(UTC))
+        return resolve(tuple(settings[key] for key in keys if key in settings), self.now())
 
     def _keep(self, record: dict[str, object]) -> None:
+        assert self._bundles.spool is not None  # noqa: S101 - there is one with each bundle
         try:
-            self._spool().add(_encode(record))
+            self._bundles.spool.add(_encode(record))
         except OSError:
             self.unstored += 1
 
@@ -353,9 +363,9 @@ def _read(hook: HookRequest) -> tuple[Client, HookEvent]:
     return client, client.read(payload, hook.event)
 
 
-def _lifted(bundle: Bundle, call: ToolCall, policies: PolicySet) -> frozenset[str]:
+def _lifted(bundle: Bundle, call: ToolCall, policies: PolicySet, now: datetime) -> frozenset[str]:
     """Return the rules that an exception lifts for a call."""
-    user, now = bundle.principal.user, datetime.now(UTC)
+    user = bundle.principal.user
     keys = {
         ("session", call.session_id, user), ("user", "", user), ("project", call.project, ""),
         ("team", bundle.principal.team, ""),

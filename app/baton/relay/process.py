@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 from collections import deque
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from baton.local import config as settings
 from baton.local.config import RELAY_PORT, config_path
-from baton.local.hook.main import read_config
+from baton.local.hook.main import BACKGROUND, SECONDS, read_config
 from baton.local.hook.request import NoAnswerError
 from baton.relay.native import NativePort
 from baton.relay.request import CALL_ID, HookRequest, hook_of
@@ -30,20 +31,23 @@ if TYPE_CHECKING:
 
 IDLE_S = 1_800
 """Seconds without a request until the relay ends."""
-CALL_S = 1.0
-"""Seconds to wait for the decision on a call, before the relay decides it."""
+LEFT_S = 0.5
+"""Seconds of a hook's time that are left for the relay's own answer."""
 UPSTREAM_S = 14.0
 """Seconds to wait for the server: the longest wait of a hook."""
 WAIT_S = 560.0
 """The same for a hook that waits for a person."""
 MOST_WAITING = 50
 """Hooks that wait for a person at once. A further one is told not to wait: its refusal stays."""
+PREPARE_S = 0.2
+"""Seconds that the engine's import waits for the first answer: the two would share a processor."""
 START_S = 2.0
 """Seconds that a starting relay gives another to listen or to end."""
 STUCK_S = 5.0
 """Seconds after which a relay without an answer is replaced."""
 _EARLY = 512
 """Answers that are kept until the engine is imported."""
+_COMMANDS = frozenset({"GET /alive", "GET /relay", "DELETE /relay"})
 _HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "expect", "content-length", "host"})
 
 
@@ -78,7 +82,7 @@ class Relay:
                 from baton.relay.bundle import Bundles
                 from baton.relay.outage import Outage
 
-                outage = Outage(Bundles(self._config, self._upstream.send), self._url)
+                outage = Outage(Bundles(self._config, self._url, self._upstream.send))
                 outage.begin()
                 self._outage = outage
             while self._early:
@@ -87,20 +91,24 @@ class Relay:
             return self._outage
 
     def prepare(self) -> None:
-        """Import the engine and fetch the rules, but not before the first answer: the two would share a processor."""
-        self._begun.wait(START_S)
+        """Import the engine and fetch the rules, after the first answer if there is one soon."""
+        self._begun.wait(PREPARE_S)
         outage, first = self.outage, self._first
         if first is not None:
             outage.fetch(first)
 
     def state(self) -> dict[str, object]:
-        """Return what `baton relay status` shows."""
-        return {"pid": os.getpid(), "requests": self.requests, **self.outage.state()}
+        """Return what `baton relay status` shows. It asks the server whether it answers now."""
+        state = {"pid": os.getpid(), "requests": self.requests, "server_answers": False, **self.outage.state()}
+        with contextlib.suppress(OSError):
+            state["server_answers"] = b'"ok"' in self._upstream.send("GET", "/healthz", b"", [], 2 * LEFT_S).body
+        return state
 
     def forward(self, path: str, body: bytes, headers: Fields, seconds: float = UPSTREAM_S) -> WireAnswer:
         """Return the answer to a hook: the server's, or the relay's while that is away. Raise OSError without one."""
         self.used, self.requests = time.monotonic(), self.requests + 1
-        hook = hook_of(path, body, headers)
+        now = self._outage.now() if self._outage is not None else datetime.now(UTC)
+        hook = hook_of(path, body, headers, now)
         if self._outage is not None and self._outage.is_lost:
             self._outage.probe(hook)
             if (decided := self._outage.decide(hook)) is not None:
@@ -122,7 +130,9 @@ class Relay:
         """Ask the server. Only so many hooks wait for a person: a further one is told not to."""
         headers, waits = hook.headers, hook.about.startswith("wait")
         if hook.event == "PreToolUse" and not hook.about:
-            headers, seconds = [*headers, (CALL_ID, hook.id)], min(seconds, CALL_S)
+            headers = [*headers, (CALL_ID, hook.id)]
+        if not hook.about and hook.event not in BACKGROUND:
+            seconds = min(seconds, SECONDS.get(hook.event, 1.5) - LEFT_S)
         if waits and not self._seats.acquire(blocking=False):
             return WireAnswer(200, [], b"{}")
         try:
@@ -162,13 +172,8 @@ class SocketDesk:
 
     def admits(self, peer: object, request: Incoming) -> int:  # noqa: ARG002
         """Admit hooks, and the commands."""
-        if request.method == "POST":
-            return 0 if request.target.startswith("/hooks/") else 400
-        return (
-            0
-            if (request.method, request.target) in {("GET", "/alive"), ("GET", "/relay"), ("DELETE", "/relay")}
-            else 400
-        )
+        is_hook = request.method == "POST" and request.target.startswith("/hooks/")
+        return 0 if is_hook or f"{request.method} {request.target}" in _COMMANDS else 400
 
     def answers(self, peer: object, request: Incoming) -> WireAnswer:  # noqa: ARG002
         """Forward a hook, show the state, or stop."""
@@ -279,9 +284,10 @@ def _peer(path: Path) -> tuple[int, bool]:
         if sys.platform == "linux":
             peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             pid = int.from_bytes(peer[:4], sys.byteorder, signed=True)
-            if not _is_relay(pid):
+            process = Path(f"/proc/{pid}")
+            if b"baton.relay.process" not in (process / "cmdline").read_bytes():
                 return 0, False
-            if _is_stopped(pid):
+            if (process / "stat").read_text().rpartition(") ")[2][:1] in {"T", "t"}:  # it is stopped
                 return pid, False
         stream = Stream(connection)
         try:
@@ -292,20 +298,6 @@ def _peer(path: Path) -> tuple[int, bool]:
         except OSError:
             return pid, False
     return 0, False
-
-
-def _is_relay(pid: int) -> bool:
-    try:
-        return b"baton.relay.process" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-
-
-def _is_stopped(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] in {"T", "t"}
-    except OSError:
-        return False
 
 
 def _is_ended_within(seconds: float) -> bool:

@@ -1,7 +1,7 @@
 """One hook on its way through the relay."""
 
 import os
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -50,6 +50,6 @@ def _plain(value: str) -> str:
     return unquote(value) if "%" in value else value
 
 
-def hook_of(target: str, body: bytes, headers: Fields) -> HookRequest:
+def hook_of(target: str, body: bytes, headers: Fields, now: datetime) -> HookRequest:
     """Read a hook's request."""
-    return HookRequest(*place_of(target), body, headers, id_at(datetime.now(UTC), os.urandom(10)))
+    return HookRequest(*place_of(target), body, headers, id_at(now, os.urandom(10)))

@@ -87,10 +87,8 @@ class Upstream:
         threading.Thread(target=work, daemon=True).start()
         if not done.wait(until - time.monotonic()):
             raise TimeoutError("the server cannot be reached in time")
-        if isinstance(found[0], OSError):
-            raise found[0]
         if isinstance(found[0], Exception):
-            raise WireError(str(found[0]))
+            raise found[0] if isinstance(found[0], OSError) else WireError(str(found[0]))
         return found[0]
 
     def _trusted(self) -> "ssl.SSLContext":

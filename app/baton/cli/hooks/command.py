@@ -3,7 +3,9 @@
 import os
 import platform
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
 
@@ -31,6 +33,7 @@ from baton.local.server import Api, ApiError, TokenRefused
 
 _SHAPE = re.compile(r"baton_([0-9a-f]{12})_[0-9a-f]{64}")
 _LONGEST = 200
+T = TypeVar("T")
 
 
 class HookToken(NamedTuple):
@@ -49,9 +52,7 @@ def hook_token(config: LocalConfig) -> HookToken:
     the config file does so too, and is replaced. A token of role `hook` is kept.
     """
     own = person_token.with_token(config).token
-    if config.token and not os.environ.get("BATON_TOKEN") and _role(config.token) == "hook":
-        return HookToken()
-    if not own:
+    if not own or (config.token and not os.environ.get("BATON_TOKEN") and _role(config.token) == "hook"):
         return HookToken()
     if not _SHAPE.fullmatch(own):  # another server's, or a proxy's: no person's token of Baton
         return HookToken(own if own == os.environ.get("BATON_TOKEN") else "")
@@ -90,16 +91,14 @@ def tell_installed(client: str) -> list[str]:
     """
     try:
         Api().request("PUT", f"/clients/{client}/hooks")
-    except TokenRefused as error:
-        if stored("BATON_TOKEN"):  # the hooks have their own token, unused by this command
-            return [f"The server was not notified. It learns of the hooks with their first call: {error}"]
-        raise ApiError(
-            f"the hooks are installed, but the server refuses their calls: {error}\n"
-            "  1. Ask an admin for a token: `baton token create --user NAME --team TEAM`\n"
-            "  2. export BATON_TOKEN=<the token>\n"
-            f"  3. baton hooks install --client {client}"
-        ) from None
     except ApiError as error:
+        if isinstance(error, TokenRefused) and not stored("BATON_TOKEN"):  # the hooks have no token of their own
+            raise ApiError(
+                f"the hooks are installed, but the server refuses their calls: {error}\n"
+                "  1. Ask an admin for a token: `baton token create --user NAME --team TEAM`\n"
+                "  2. export BATON_TOKEN=<the token>\n"
+                f"  3. baton hooks install --client {client}"
+            ) from None
         return [f"The server was not notified. It learns of the hooks with their first call: {error}"]
     return []
 
@@ -158,11 +157,8 @@ def install(
     )
     done = "Installed" if result["changed"] else "Already installed:"
     own = f", with a new token of role `hook`, `{result['token']}`" if result["token"] else ""
-    way = (
-        f" through the relay, {'over http' if result['transport'] == 'http' else 'with the shim'},"
-        if result["relay"]
-        else ""
-    )
+    by = "over http" if result["transport"] == "http" else "with the shim"
+    way = f" through the relay, {by}," if result["relay"] else ""
     keep = ", `baton auth login` keeps your own token" if own else ""
     lines = [
         f"{done} the hooks of {SPECS[client].title} in {result['path']}.",
@@ -203,26 +199,20 @@ def install_hooks(
     }
     target = next(targets(project.root, client, scope))
     old = _read(target)
-    _understood(target, lambda: installed(client, old))  # before anything is written, or a token made
+    _tried(target, "read", lambda: installed(client, old))  # before anything is written, or a token made
     token, is_new = hook_token(config), config.url != (stored("BATON_URL") or DEFAULT_URL).removesuffix("/")
     options = HookOptions(
-        client=client,
-        transport=transport,
-        shim=shim_word(scope),
-        config=config_word(scope),
-        port=port,
-        fail_closed=fail_closed,
-        other=other_shim(kind, scope),
-    )
-    new = _understood(target, lambda: put_in(old, options))
+        client=client, transport=transport, shim=shim_word(scope), config=config_word(scope), port=port,
+        fail_closed=fail_closed, other=other_shim(kind, scope),
+    )  # fmt: skip
+    new = _tried(target, "read", lambda: put_in(old, options))
     copy_shim(kind=kind)
     values |= {"BATON_URL": config.url, "BATON_USER": config.user}
     if is_new:  # the file's token is another server's
         values |= {"BATON_TOKEN": "", "BATON_CA_FILE": ""}
     values |= {"BATON_CA_FILE": config.ca_file} if os.environ.get("BATON_CA_FILE") else {}
-    values |= {"BATON_TOKEN": token.text} if token.text else {}
-    if work_items:
-        values["BATON_WORK_ITEMS_COMMAND"] = work_items
+    more = {"BATON_TOKEN": token.text, "BATON_WORK_ITEMS_COMMAND": work_items}
+    values |= {name: value for name, value in more.items() if value}
     if (port, values[RELAY]) != (stored(RELAY_PORT), stored(RELAY)):
         stop_running()  # it holds the port; the next session starts the new one
     if stored(BUNDLE) and not values[RELAY]:
@@ -232,27 +222,18 @@ def install_hooks(
     except ValueError as error:
         raise ApiError(str(error)) from None
     if new != old:
-        _write(target, new, keep=not installed(client, old), secret=transport == "http")
+        is_kept, is_secret = not installed(client, old), transport == "http"
+        _tried(target, "write", lambda: target.write(new, keep=is_kept, secret=is_secret))
     _write_down()
     notes = [*token.notes, *_notes(target, new), *_shim_notes(kind, options), *tell_installed(client)]
     if relay and is_native and no_http and not is_chosen:
         notes.append(f"The shim asks: {no_http}.")
     return {
-        "client": client,
-        "scope": scope,
-        "path": str(target.path),
-        "changed": new != old,
-        "transport": transport,
-        "url": config.url,
-        "user": token.user or config.user,
-        "token": token.new_id,
-        "proven": summary(SPECS[client]),
-        "fail_closed": fail_closed,
+        "client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport,
+        "url": config.url, "user": token.user or config.user, "token": token.new_id, "config": str(written),
+        "proven": summary(SPECS[client]), "fail_closed": fail_closed, "relay": bool(values[RELAY]), "notes": notes,
         "shim": "`baton hook`" if kind == "python" else str(shim_folder()),
-        "config": str(written),
-        "relay": bool(values[RELAY]),
-        "notes": notes,
-    }
+    }  # fmt: skip
 
 
 @app.command()
@@ -269,12 +250,12 @@ def remove_hooks(client: str | None = None, scope: Scope | None = None) -> dict[
     changes: list[tuple[Target, str]] = []
     for target in targets(find_project().root, client, scope):
         old = _read(target)
-        new = _understood(target, lambda target=target, old=old: take_out(target.client, old))
+        new = _tried(target, "read", partial(take_out, target.client, old))
         if new != old:
             made_by_us = is_empty(new) and not target.backup.exists()
             changes.append((target, "" if made_by_us else new))
     for target, text in changes:
-        _write(target, text)
+        _tried(target, "write", partial(target.write, text))
     if NATIVE in {(target.client, target.scope) for target, _ in changes} and stored(RELAY_PORT):
         save({RELAY_PORT: ""})
     if changes and config_path().exists():
@@ -331,28 +312,20 @@ def _shim_notes(kind: ShimKind, options: HookOptions) -> list[str]:
 
 
 def _read(target: Target) -> str:
+    return _tried(target, "read", target.read)
+
+
+def _tried(target: Target, verb: str, work: Callable[[], T]) -> T:
+    """Work on a client's file. Raise ApiError."""
     try:
-        return target.read()
-    except UnicodeDecodeError:
-        raise ApiError(f"{target.path} is not UTF-8 text; it was left as it is.") from None
-    except OSError as error:
-        raise ApiError(f"cannot read {target.path}: {(error.strerror or str(error)).lower()}.") from None
-
-
-def _write(target: Target, text: str, *, keep: bool = False, secret: bool = False) -> None:
-    try:
-        target.write(text, keep=keep, secret=secret)
-    except OSError as error:
-        raise ApiError(f"cannot write {target.path}: {(error.strerror or str(error)).lower()}.") from None
-
-
-def _understood(target: Target, change: Any) -> str:
-    try:
-        return str(change())
+        return work()
     except UnclearError as error:
-        raise ApiError(
-            f"{target.path}:{error.line}: {error}; it was left as it is. Correct it, then run this again."
-        ) from None
+        why = f"{target.path}:{error.line}: {error}; it was left as it is. Correct it, then run this again."
+    except UnicodeDecodeError:
+        why = f"{target.path} is not UTF-8 text; it was left as it is."
+    except OSError as error:
+        why = f"cannot {verb} {target.path}: {(error.strerror or str(error)).lower()}."
+    raise ApiError(why) from None
 
 
 def _show(result: Any, lines: list[str], *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from baton.cli.hooks.shims import Shim, ShimKind, line, quote
 from baton.clients.registry import SPECS
 from baton.local.hook import answer
+from baton.local.hook.main import BACKGROUND
 from baton.relay.native import HEADER, WAITS
 
 Transport = Literal["http", "curl"]
@@ -19,16 +20,11 @@ _USUAL_TIMEOUT = 4
 _BESIDE_S = 10
 EVENTS: dict[str, tuple[str, ...]] = {client: tuple(spec.natives) for client, spec in SPECS.items()}
 """The events that each client gets an entry for, by Baton's names."""
-DECIDING = frozenset({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit"})
+DECIDING = frozenset({"PreToolUse", "PreSkillShellCommand", "UserPromptSubmit", "UserPromptExpansion"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
-BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
-"""Events whose answer nobody needs. Claude Code runs their commands in the background, which it cannot do with http hooks.
-
-For other clients the shim itself does not wait: Codex before 0.148 leaves a hook out that is marked so.
-"""
-
 WITHOUT_HTTP = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", *BACKGROUND})
-"""Events that only commands report. Claude Code never sends SessionStart over http. The shim starts the relay there."""
+"""Events that only commands report. Claude Code never sends SessionStart over http. The shim starts the relay there and with
+prompts, and reads the file of a command."""
 
 _NOT_INSTALLED = (
     "Baton is not installed on this machine: the hooks here cannot ask it, and nothing checks this session."
@@ -71,11 +67,7 @@ def _longest_wait(client: str, event: str) -> int:
 
 
 def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
-    """Return one group for each event, by its name in the client.
-
-    Claude Code never sends SessionStart over http. The shim asks about prompts, too: only it waits for less while a server hangs,
-    and only it reads the file of a command.
-    """
+    """Return one group for each event, by its name in the client."""
     spec = SPECS[options.client]
     unit = 1_000 if spec.in_milliseconds else 1
     return {
@@ -154,8 +146,8 @@ def _http(options: HookOptions, event: str) -> dict[str, Any]:
             HEADER: secret,
             "Baton-On-Failure": "block" if options.fail_closed else "allow",
             "Baton-Protocol": PROTOCOL,
-            **({WAITS: "1"} if _longest_wait(options.client, event) else {}),
-        },
+        }
+        | ({WAITS: "1"} if _longest_wait(options.client, event) else {}),
         **_on_failure(options, event),
     }
 

@@ -106,10 +106,8 @@ def copy_shim(env: Mapping[str, str] = os.environ, kind: ShimKind = "sh") -> Non
         replace_file(folder / name, (_shipped() / name).read_bytes(), mode=0o644 if name == SHIM[0] else 0o755)
 
 
-def shim_state(
-    env: Mapping[str, str] = os.environ, kind: ShimKind = "sh"
-) -> Literal["current", "different", "missing"]:
-    """Compare the installed shim with the one of this version."""
+def shim_state(env: Mapping[str, str] = os.environ, kind: ShimKind = "sh") -> str:
+    """Compare the installed shim with this version's: `current`, `different` or `missing`."""
     if kind == "python":
         return "current" if find_program(env) else "missing"
     folder = shim_folder(env)

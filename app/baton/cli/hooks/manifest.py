@@ -34,17 +34,13 @@ def digests(client: str, env: Mapping[str, str] = os.environ) -> str:
     """
     hooks = _hooks(client, env)
     kind = kind_of(next(iter(hooks.values()))) if hooks else "sh"
-    if kind == "python":
-        shim, library = shim_files()
-    else:
-        library, shim = (str(shim_folder(env) / name) for name in SHIM)
+    library, shim = shim_files()[::-1] if kind == "python" else (str(shim_folder(env) / name) for name in SHIM)
     return session_start.digests(client, shim, library, settings_file(client, env, str(home(env))))
 
 
 def differences(client: str, env: Mapping[str, str] = os.environ) -> list[str] | None:
     """Return the changed parts of an installation; None if it was not recorded for this client."""
-    known = stored(digests_name(client), env)
-    if not known:
+    if not (known := stored(digests_name(client), env)):
         return None
     pairs = zip(PARTS, digests(client, env).split(","), known.split(","), strict=False)
     return [part for part, now, then in pairs if now != then]

@@ -47,8 +47,7 @@ def installed(text: str) -> dict[str, dict[str, Any]]:
     if not text.strip():
         return {}
     if _HOOKS in text:
-        line = text.partition(_HOOKS)[2].partition("\n")[0]
-        return dict(check(line))
+        return dict(check(text.partition(_HOOKS)[2].partition("\n")[0]))
     hooks = check(text).get("hooks")
     events: dict[str, Any] = hooks if isinstance(hooks, dict) else {"": None}
     found = {native: held if isinstance(held, list) else [None] for native, held in events.items()}

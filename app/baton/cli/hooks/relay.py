@@ -95,7 +95,7 @@ def stop(as_json: AsJson = False) -> None:
     """Stop the relay. A session's start or a prompt starts it again; `baton hooks install` without `--relay` does not."""
     path, state = _ask("GET")
     stop_running()
-    state.pop("server", None)
+    state = {name: value for name, value in state.items() if not name.startswith("server")}
     _show({"socket": path, "running": False, **state}, "stopped after", as_json=as_json)
 
 
@@ -124,18 +124,17 @@ def _show(result: dict[str, Any], word: str, *, as_json: bool) -> None:
         print("The relay does not run; the next session or prompt starts it.")
     else:
         print(f"The relay (process {result['pid']}) {word} {result['requests']} hooks, at {result['socket']}.")
-        if result.get("server") == "lost":
-            as_of = result["rules_as_of"]
-            how = f"decides by the rules as of {as_of}" if as_of else "has no rules, so nothing checks the hooks"
-            print(f"! The server does not answer: the relay {how}.")
-        if result.get("rules_changed"):
-            print(
-                "! Another program has changed the stored rules. They are not used until the server has sent them again."
-            )
-        if waiting := result.get("records_waiting"):
-            print(f"{waiting} decisions wait for the server.")
-        if lost := result.get("records_lost"):
-            print(f"! {lost} decisions could not be kept: the disk is full, or too many wait.")
+        as_of = f"decides by the rules as of {result['rules_as_of']}" if result["rules_as_of"] else "has no rules"
+        notes = {
+            "server_answers": "The server answers." if result.get("server_answers") else "",
+            "server": "" if result.get("server_answers", True) else f"! The server does not answer: the relay {as_of}.",
+            "rules_changed": "! Another program has changed the stored rules. They are not used until the server has sent them again.",
+            "records_waiting": "{} decisions wait for the server.",
+            "records_lost": "! {} decisions are lost: the disk is full, too many wait, or another program has removed them.",
+            "records_refused": "! The server has refused {} decisions. They are in `relay-*.refused` beside the config file.",
+        }
+        shown = [text.format(result[name]) for name, text in notes.items() if text and result.get(name)]
+        print(*shown, sep="\n", end="\n" if shown else "")
         if stored(RELAY_PORT) and not result["port"]:
             print(
                 "! Another program has its port, so http hooks reach it instead: `baton hooks uninstall`, then install."

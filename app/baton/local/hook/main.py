@@ -22,9 +22,11 @@ NEVER_BLOCKED = frozenset(
 """A refused Stop would keep the agent running for ever, and what has happened cannot be refused."""
 _QUIET = frozenset({"Stop", "SessionEnd", "SubagentStart", "SubagentStop", "PreCompress"})
 """Events whose answer shows a person nothing."""
-_BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
-"""Events that nobody waits for, but of some clients (`Place.awaited`)."""
-_SECONDS = {"UserPromptSubmit": 14.0, "SessionStart": 4.0, "SessionEnd": 2.5}
+BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
+"""Events that nobody waits for, but of some clients (`Place.awaited`). Claude Code runs their commands in the background,
+which it cannot do with http hooks. Codex before 0.148 omits a hook marked so, and there the shim does not wait."""
+SECONDS = {"UserPromptSubmit": 14.0, "SessionStart": 4.0, "SessionEnd": 2.5}
+"""Timeouts of events, in seconds; 1.5 for all others."""
 _YES = frozenset({"1", "true", "yes", "on"})
 _MODE_OFF = "HTMLGRAPH_ORCHESTRATOR_DISABLED"
 _OF_THE_PERSON = (
@@ -57,7 +59,7 @@ def main(words: list[str]) -> int:
         sys.stdin.buffer.read()
         return 0
     is_awaited = hook.event in place_of(hook.client).awaited or hook.debug or words[-1] == "now"
-    if hook.event in _BACKGROUND and not is_awaited:
+    if hook.event in BACKGROUND and not is_awaited:
         _go_on_alone([hook.client, hook.event, hook.on_failure, hook.config, "now"])
         return 0
     said = hook.run(sys.stdin.buffer.read())
@@ -119,7 +121,7 @@ class Hook:
         self.on_failure = env.get("BATON_ON_FAILURE") or on_failure or "allow"
         self.is_disabled = env.get("BATON_DISABLED", "") in _YES
         self.debug = env.get("BATON_DEBUG") in {"1", "true"}
-        self.seconds = _SECONDS.get(event, 1.5)
+        self.seconds = SECONDS.get(event, 1.5)
         self.waits = False
         """Whether the client allows the time to wait for a person."""
         self.folder, self.prefix = "", "failed,"
@@ -268,7 +270,7 @@ class Hook:
             "Traceparent": env.get("TRACEPARENT", ""),
             "Content-Type": "application/json",
         }
-        if self.event == "SessionStart" or self.event in _BACKGROUND:
+        if self.event == "SessionStart" or self.event in BACKGROUND:
             values["Baton-Client"] = env.get("AI_AGENT", "")
         if self.event in {"SessionStart", "UserPromptSubmit"}:
             values["Baton-Shim"] = str(os.getpid())
