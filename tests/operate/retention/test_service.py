@@ -14,17 +14,9 @@ from baton.records.pipeline import store as decisions
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import ModeSetting
 from tests.support.databases import opened
-from tests.support.records import record as made
+from tests.support.records import record
 
 ADMIN = Principal(user="ada", role="admin")
-
-
-def record(**fields):
-    given = {
-        "at": datetime.now(UTC), "organisation": "default", "team": "red", "user": "dora", "client": "codex",
-        "event": "PreToolUse", "session_id": "s", "tool": "Edit",
-    }  # fmt: skip
-    return made(**(given | fields))
 
 
 @pytest.fixture

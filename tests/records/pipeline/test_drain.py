@@ -188,7 +188,7 @@ async def test_an_outcome_without_a_decision_is_given_up_in_the_end(make, redis,
     await both.start()
     await until(lambda: (both.stats()["stored"], both.drain.given_up) == (1, 1 if call_id else 0))
     await both.stop()
-    assert await Log(redis).left(LATE) == []
+    assert (await Log(redis).left(LATE), (await Log(redis).lengths())[2]) == ([], both.drain.given_up)
     assert caplog.text.count("have no decision (1 so far)") == both.drain.given_up
 
 
