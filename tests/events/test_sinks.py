@@ -19,6 +19,7 @@ from baton.events.sinks.runner import SinkCounts, SinkEvent, SinkFailed, SinkRun
 from baton.events.sinks.sinks import KEPT, FileSink, Sinks, SinksOrder
 from baton.events.sinks.webhook import Webhook, WebhookSink, signed
 from tests.support.cases import every
+from tests.support.records import until
 
 
 def event(n):
@@ -76,12 +77,6 @@ async def running(redis, sink, topics=("jobs",), owner="one", **more):
         runner.finish()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(holds):
-    async with asyncio.timeout(60):
-        while not holds():  # noqa: ASYNC110 - what is waited for sets no event
-            await asyncio.sleep(0.01)
 
 
 async def counts_of(redis, name):

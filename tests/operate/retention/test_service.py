@@ -3,8 +3,6 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from baton.kernel.changes.announce import Changes
 from baton.machines import session_projects
 from baton.machines.session_projects import LastContact
@@ -13,17 +11,9 @@ from baton.operate.retention import Retention, RetentionDays
 from baton.records.pipeline import store as decisions
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import ModeSetting
-from tests.support.databases import opened
 from tests.support.records import record
 
 ADMIN = Principal(user="ada", role="admin")
-
-
-@pytest.fixture
-async def database(sqlite_url):
-    """One kind is enough here: `tests/store` runs the queries on both."""
-    async with opened(sqlite_url) as database:
-        yield database
 
 
 async def test_a_purge_keeps_to_the_setting(database, redis):

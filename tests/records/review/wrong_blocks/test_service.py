@@ -9,7 +9,6 @@ from baton.records.review.decisions import Decisions
 from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
-from tests.support.databases import opened
 from tests.support.excepting import Process, record
 
 ADMIN = Principal(user="ada", role="admin")
@@ -19,24 +18,8 @@ DORA = Principal(user="dora", team="red")
 
 
 @pytest.fixture
-async def database(sqlite_url):
-    """One kind is enough here: `tests/store` runs the queries on both."""
-    async with opened(sqlite_url) as database:
-        yield database
-
-
-@pytest.fixture
-def team(tmp_path):
-    """The organisation's own policies, which lock a rule of the mode."""
-    folder = tmp_path / "policies"
-    folder.mkdir()
-    (folder / "config.yaml").write_text("locked: [orchestrator/test-or-build]\n")
-    return folder
-
-
-@pytest.fixture
-async def process(database, redis, team):
-    one = Process(database, redis, team)
+async def process(database, redis, tmp_path):
+    one = Process(database, redis, tmp_path)
     for name in ("red", "blue"):
         await one.users.put_team(ADMIN, name)
     for name, of in (("dora", "red"), ("lea", "red"), ("bob", "blue")):
