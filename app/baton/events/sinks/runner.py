@@ -76,15 +76,18 @@ class SinkRunner:
         stored: asyncio.Event,
         *,
         owner: str,
-        from_now: bool = False,
+        since: Place = START,
     ) -> None:
-        """`topics` are full names by short names. `stored` is set when new entries are stored. `owner` holds the lease."""
+        """`topics` are full names by short names. `stored` is set when new entries are stored. `owner` holds the lease.
+
+        A new sink gets the events after `since`.
+        """
         self._redis = redis
         self._log = Log(redis)
         self._sink = sink
         self._topics = topics
         self._stored = stored
-        self._from_now = from_now
+        self._since = since
         self._counts = _COUNTS + sink.name.encode()
         self._lease = _LEASES + sink.name.encode()
         self._owner = owner.encode()
@@ -163,7 +166,7 @@ class SinkRunner:
         found = await self._redis.call(b"HGET", self._counts, b"cursor")
         if found is not None:
             return place_of(found)
-        place = await self._log.newest() if self._from_now else START
+        place = min(self._since, await self._log.newest())
         await self._note({}, place=place)
         return place
 
