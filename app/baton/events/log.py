@@ -216,10 +216,8 @@ class Log:
 
     async def lengths(self) -> tuple[int, int, int]:
         """Return how many entries are not stored yet, how many were set aside, and how many outcomes were given up."""
-        *lengths, given_up = await self._redis.pipeline(
-            [*((b"XLEN", one) for one in (LOG, NEWER, SET_ASIDE)), (b"GET", GIVEN_UP)]
-        )
-        every, newer, set_aside = lengths
+        lengths = [(b"XLEN", one) for one in (LOG, NEWER, SET_ASIDE)]
+        every, newer, set_aside, given_up = await self._redis.pipeline([*lengths, (b"GET", GIVEN_UP)])
         group = await self._group()
         # Redis does not know the lag while an undelivered entry was deleted.
         lag = group.get(b"lag")

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -242,26 +243,14 @@ async def in_daemon_thread(work: Callable[[], T]) -> T:
 
     `asyncio.to_thread` is unsuitable: at exit the interpreter waits for its executor's threads.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            result = work()
+            done.set_result(work())
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            outcome: tuple[T | None, BaseException | None] = (None, error)
-        else:
-            outcome = (result, None)
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, *outcome)
+            done.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)
