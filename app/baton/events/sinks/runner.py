@@ -79,10 +79,7 @@ class SinkRunner:
         owner: str,
         since: Place = START,
     ) -> None:
-        """`topics` are full names by short names. `stored` is set when new entries are stored. `owner` holds the lease.
-
-        A new sink gets the events after `since`.
-        """
+        """`topics` are full names by short names. `stored` announces entries. `owner` leases. A new sink begins after `since`."""
         self._redis = redis
         self._log = Log(redis)
         self._sink = sink
