@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 import psutil
+from redis import Redis
 
 from bench.soak.load import BUDGET_S, Seen
 from bench.soak.proxy import Proxy
@@ -119,6 +120,33 @@ async def disk_full(world: World, hold_s: float) -> float:
     return time.monotonic()
 
 
+def redis_told(broken: tuple[str, ...], repaired: tuple[str, ...]) -> Fault:
+    """Return the fault of a Redis that answers, but refuses writes."""
+
+    async def fault(world: World, hold_s: float) -> float:
+        with Redis(unix_socket_path=str(world.valkey.socket)) as redis:
+            redis.execute_command(*broken)
+            await asyncio.sleep(hold_s)
+            redis.execute_command(*repaired)
+        return time.monotonic()
+
+    return fault
+
+
+async def drain_killed(world: World, hold_s: float) -> float:
+    """Kill the drain with SIGKILL."""
+    world.drain().kill()
+    await asyncio.sleep(hold_s)
+    return time.monotonic()
+
+
+async def drain_hung(world: World, hold_s: float) -> float:
+    """Stop the drain with SIGSTOP."""
+    async with _hung([world.drain()]):
+        await asyncio.sleep(hold_s)
+    return time.monotonic()
+
+
 async def worker_killed(world: World, hold_s: float) -> float:
     """Kill one worker with SIGKILL."""
     world.workers()[0].kill()
@@ -181,6 +209,13 @@ SCENARIOS: dict[str, Fault] = {
     "postgres hung": postgres_hung,
     "postgres 200 ms slow": postgres_slow,
     "disk full under redis": disk_full,
+    "redis out of memory": redis_told(("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+    "redis without scripts": redis_told(
+        ("ACL", "SETUSER", "default", "-@scripting"), ("ACL", "SETUSER", "default", "+@all")
+    ),
+    "redis is a replica": redis_told(("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+    "drain killed": drain_killed,
+    "drain hung": drain_hung,
     "one worker killed": worker_killed,
     "policies reloaded": policies_reloaded,
     "new sessions": nothing,

@@ -165,6 +165,11 @@ class World:
         assert self.server is not None
         return [one for one in self.server.children() if _is(one, "baton.serve.worker")]
 
+    def drain(self) -> psutil.Process:
+        """Return the storing process."""
+        assert self.server is not None
+        return next(one for one in self.server.children() if _is(one, "baton.records.pipeline.drain_main"))
+
     def memory(self) -> float:
         """Resident memory of the server and all of its processes, in MiB."""
         total = 0

@@ -1,6 +1,7 @@
 """Outcomes of decided calls, over real HTTP: the client's report, and the person's notice of disobedience."""
 
 import pytest
+from redis import Redis
 
 from tests.support.server import until
 
@@ -37,6 +38,34 @@ class Client:
 @pytest.fixture
 def client(http, session):
     return Client(http, session)
+
+
+@pytest.mark.parametrize(
+    ("given", "each_its_own", "most"), [({"command": "ls"}, False, 10), (DENIED, False, 10), (DENIED, True, 14)]
+)
+def test_a_decision_costs_ten_redis_commands_and_1600_bytes_and_is_written_once(
+    server, http, session, given, each_its_own, most
+):
+    """Known calls, refused ones, and refused ones that are their session's first."""
+    with Redis(unix_socket_path=str(server.home / "valkey" / "valkey.sock")) as valkey:
+
+        def spent():
+            until(lambda: http.get("/status").json()["records"]["queued"] == 0)
+            calls = {name: one["calls"] for name, one in valkey.info("commandstats").items()}
+            return sum(calls.values()), valkey.info("stats")["total_net_input_bytes"], calls.get("cmdstat_eval", 0)
+
+        def ask(number):
+            name = {"session_id": f"{session['session_id']}-{number}"} if each_its_own else {}
+            body = session | name | {"cwd": "/w", "project": "p", "tool_name": "Bash", "tool_input": given}
+            headers = {"Baton-Project": "acme/p", "Baton-Root": "/w"}
+            http.post("/pre-tool-use", json=body | {"tool_use_id": f"u{number}"}, headers=headers).raise_for_status()
+
+        ask(-1)
+        before = spent()
+        for number in range(300):
+            ask(number)
+        commands, received, evaluated = (now - then for now, then in zip(spent(), before, strict=True))
+    assert (commands / 300 <= most, received / 300 <= 1_600, evaluated) == (True, True, 0), (commands, received)
 
 
 @pytest.mark.parametrize(

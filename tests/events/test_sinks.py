@@ -19,6 +19,7 @@ from baton.events.sinks.runner import SinkCounts, SinkEvent, SinkFailed, SinkRun
 from baton.events.sinks.sinks import KEPT, FileSink, Sinks, SinksOrder
 from baton.events.sinks.webhook import Webhook, WebhookSink, signed
 from tests.support.cases import every
+from tests.support.records import until
 
 
 def event(n):
@@ -76,12 +77,6 @@ async def running(redis, sink, topics=("jobs",), owner="one", **more):
         runner.finish()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(holds):
-    async with asyncio.timeout(60):
-        while not holds():  # noqa: ASYNC110 - what is waited for sets no event
-            await asyncio.sleep(0.01)
 
 
 async def counts_of(redis, name):
@@ -181,14 +176,18 @@ async def test_a_sink_is_fed_by_one_drain_at_a_time_and_by_another_one_afterward
     assert sorted(one.got + two.got) == list(range(60))
 
 
-async def test_a_new_webhook_begins_with_future_events(redis):
+@pytest.mark.parametrize(("later_ms", "expected"), [(0, [2, 3]), (3_600_000, [3])])
+async def test_a_new_webhook_begins_with_the_first_event_after_its_registration(redis, later_ms, expected):
     await publish(redis, 1)
+    at_ms, number = await Log(redis).newest()
+    await publish(redis, 2)
     sink = Memory()
-    async with running(redis, sink, from_now=True):
+    async with running(redis, sink, since=(at_ms + later_ms, number)):
         while not await redis.call(b"HEXISTS", b"{baton}:events:sinks:memory", b"cursor"):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        await publish(redis, 2)
-        await until(lambda: sink.got == [2])
+        await publish(redis, 3)
+        await until(lambda: sink.got == expected)
+    assert (await counts_of(redis, "memory")).gaps == 0
 
 
 async def test_a_removed_sink_leaves_nothing(redis):

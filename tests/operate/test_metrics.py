@@ -1,15 +1,19 @@
+import asyncio
 import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
 from baton.delegate.runners.counts import JobLoad
-from baton.operate.health import HealthState
+from baton.kernel.base.settings import Settings
+from baton.kernel.http.features import Lifecycle
+from baton.operate.health import Health, HealthState
 from baton.operate.metrics import Metrics
 from baton.policies.in_force import PoliciesStatus
-from baton.records.pipeline.recorder import MOST_RULES, Counters
+from baton.records.pipeline.recorder import MOST_RULES, Counters, Recorder
 from baton.rules.call.verdict import RuleHit, Verdict
 from baton.serve import workers
 from baton.shared.decided import Decision, ModeInForce
@@ -36,7 +40,7 @@ class Stub:
         return {"queued": 3, "dropped": 2, "shed": 1, "appended": 5}
 
     async def stats(self):
-        return self.counts() | {"waiting": 7, "set_aside": 1, "spool_mb": 2, "spool_most_mb": 9}
+        return self.counts() | {"waiting": 7, "set_aside": 1, "given_up": 4, "spool_mb": 2, "spool_most_mb": 9}
 
     state = HealthState(phase="ready", causes={"redis": "OOM"})
 
@@ -56,16 +60,9 @@ async def unreached():
     return ["apr_1", "apr_2"]
 
 
-def metrics_of(counters):
-    return Metrics(
-        counters=counters,
-        recorder=Stub(),
-        policies=Stub(),
-        health=Stub(),
-        jobs=Stub(),
-        telemetry=StubTelemetry(),
-        unreached=unreached,
-    )
+def metrics_of(counters, **parts):
+    usual = {"recorder": Stub(), "health": Stub(), "jobs": Stub(), "telemetry": StubTelemetry(), "unreached": unreached}
+    return Metrics(counters=counters, policies=Stub(), **(usual | parts))
 
 
 async def lines(metrics):
@@ -97,6 +94,7 @@ async def lines(metrics):
         "baton_records_queued 3.0",
         "baton_records_waiting 7.0",
         "baton_records_set_aside 1.0",
+        "baton_outcomes_given_up_total 4.0",
         'baton_records_spool_bytes{what="used"} 2.097152e+06',
         "baton_records_shed_total 1.0",
         'baton_policy{revision="r1"} 1.0',
@@ -115,6 +113,38 @@ async def test_everything_that_was_counted_is_shown(line):
     metrics = metrics_of(counters)
     assert line in await lines(metrics)
     assert line in await lines(metrics), "looking twice counts nothing twice"
+
+
+async def test_metrics_are_rendered_from_known_state_within_50_ms_while_every_store_hangs(monkeypatch, tmp_path):
+    loop, answers = asyncio.get_running_loop(), asyncio.Event()
+    answers.set()
+
+    def reads(value):
+        async def read(*_):
+            await answers.wait()
+            return value
+
+        return read
+
+    log = SimpleNamespace(lengths=reads((7, 1, 4)), spooled=reads((0, 0)))
+    writer = SimpleNamespace(log=log, counts=Stub().counts, start=None)
+    store = SimpleNamespace(dialect="", place="", up=True, look=reads((None, False)), probe=reads(0.0))
+    store.submit = lambda *_: reads(b"")()
+    health, recorder = Health(store, store, Lifecycle(), None, Settings(home=tmp_path)), Recorder(writer, None)
+    parts = {"jobs": SimpleNamespace(count=reads(None)), "telemetry": SimpleNamespace(read=reads({"sent": 2}))}
+    metrics = metrics_of(Counters(), health=health, recorder=recorder, unreached=reads(["apr_1"]), **parts)
+    known = await lines(metrics)
+    assert {"baton_records_waiting 7.0", 'baton_telemetry_total{result="sent"} 2.0'} <= set(known)
+    answers.clear()
+    now = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: now)
+    shown = asyncio.create_task(lines(metrics))
+    for turn in range(100):
+        now += 0.045 * (turn == 50)
+        await asyncio.sleep(0)
+    monkeypatch.undo()
+    answers.set()
+    assert shown.result() == known
 
 
 async def test_refused_callers_are_in_the_totals_and_not_in_the_metrics():

@@ -1,11 +1,13 @@
 import json
+import os
 import re
 
 import pytest
 import yaml
 
 from tests.support.cases import every
-from tests.support.server import served, until
+from tests.support.forge import forge
+from tests.support.server import served, serving, until
 from tests.support.terminal import ROOT
 
 CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}
@@ -67,3 +69,51 @@ def test_alerts_and_dashboard_ask_for_metrics_that_exist(server):
         assert set(re.findall(r"\bbaton_\w+", query)) <= known, query
         assert all(query.count(left) == query.count(right) for left, right in ("()", "{}", "[]")), query
     assert len({rule["alert"] for rule in rules}) == len(rules)
+
+
+@pytest.fixture
+def on_postgres(tmp_path, new_postgres):
+    url = new_postgres()
+    with serving(tmp_path / "home", BATON_DATABASE_URL=url) as running:
+        running.database = url.partition("@/")[2].partition("?")[0]
+        running.token = (running.home / "admin-token").read_text().strip()
+        yield running
+
+
+def said(on_postgres):
+    env = os.environ | {
+        "BATON_URL": on_postgres.url,
+        "BATON_TOKEN": on_postgres.token,
+        "BATON_HOME": str(on_postgres.home),
+    }
+    done = forge.run(["status"], env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow("waits for a database")
+def test_without_a_database_nothing_is_counted_as_none(on_postgres, postgres):
+    with on_postgres.client(Authorization=f"Bearer {on_postgres.token}") as http:
+        http.post("/pre-tool-use", json=CALL).raise_for_status()
+        until(lambda: http.get("/status").json()["decisions"])
+        until(lambda: http.get("/status").json()["status"] == "ready")
+        assert ": ready, for" in said(on_postgres)
+
+        postgres.sql(f"ALTER DATABASE {on_postgres.database} ALLOW_CONNECTIONS false")
+        postgres.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"  # noqa: S608 - our own name
+            f" WHERE datname = '{on_postgres.database}' AND pid <> pg_backend_pid()"
+        )
+        status = until(lambda: (now := http.get("/status").json())["database"] == "down" and now)
+        assert status["status"] == "degraded"
+        assert "decisions" not in status
+        assert http.get("/readyz").json()["status"] == "ready", "it goes on answering"
+        told = said(on_postgres)
+        assert ": degraded, for" in told
+        assert "decisions: not known while the database is down" in told
+        assert "none yet" not in told
+        assert "none heard of" not in told
+
+        postgres.sql(f"ALTER DATABASE {on_postgres.database} ALLOW_CONNECTIONS true")
+        until(lambda: http.get("/status").json().get("decisions"))
+        until(lambda: http.get("/status").json()["status"] == "ready")

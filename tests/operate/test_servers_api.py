@@ -6,7 +6,9 @@ from contextlib import suppress
 import httpx2
 import pytest
 
+from baton.kernel.base.home import HomeInUse, HomeLock
 from baton.kernel.base.settings import Settings
+from baton.operate.backing import backing
 from baton.operate.servers import settings_in_force
 from tests.support.http_calls import ok, refused
 from tests.support.server import serving, until
@@ -73,3 +75,13 @@ def test_settings_show_no_secret(tmp_path):
 def test_a_developer_sees_neither(server, path):
     with server.client(**{"Baton-User": "dora"}) as dora:
         refused(dora.get(path), 403, "forbidden")
+
+
+async def test_a_folder_is_one_server_s_also_with_redis_and_sql_elsewhere(tmp_path, valkey_url, sqlite_url):
+    lock = HomeLock(tmp_path / "home")
+    lock.acquire()
+    settings = Settings(home=tmp_path / "home", redis_url=valkey_url, database_url=sqlite_url, workers=2)
+    with pytest.raises(HomeInUse):
+        async with backing(settings):
+            pass
+    lock.release()

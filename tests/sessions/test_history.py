@@ -1,11 +1,14 @@
 import asyncio
 
+import msgspec
 import pytest
 
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.machines.session_projects import SessionProject
 from baton.rules.call.call import Principal, ToolCall
+from baton.rules.call.outcome import Watch
 from baton.sessions.history import MOST_UNDER_WORK_ITEMS, History, Prior
+from tests.support.cases import every
 
 ANN = Principal(user="ann")
 BOB = Principal(user="bob")
@@ -101,6 +104,25 @@ async def test_a_call_that_is_refused_anyway_is_only_counted(history, redis):
     history.take_back(ANN, call("Grep"))
     (key,) = await redis.call(b"KEYS", b"{baton}:place:*")
     assert await redis.call(b"HMGET", key, b"refused", b"calls:main") == [b"2", b""]
+
+
+@every(
+    ("earlier", "reported", "is_kept_out"),
+    [({}, "", True), ({"project": "q"}, "", False), ({"project_root": "/v"}, "", False), ({}, '{"worktrees":["/x"]}', False)],
+)  # fmt: skip
+async def test_a_refusal_under_an_unknown_pin_is_only_counted_if_it_is_the_session_s(
+    history, redis, earlier, reported, is_kept_out
+):
+    await redis.call(b"FLUSHALL")
+    await history.begin(ANN, call("Grep", **earlier), "d0")
+    if reported:
+        (key,) = await redis.call(b"KEYS", b"{baton}:place:*")
+        await redis.call(b"HSET", key, b"reported", reported)
+    prior = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d1", is_refused=True, is_placed=False)
+    assert prior.is_kept_out is is_kept_out
+    assert await names(history) == ("Grep", "Edit")[: 2 - is_kept_out]
+    (watched,) = [await redis.call(b"GET", key) for key in await redis.call(b"KEYS", b"{baton}:watched:*")]
+    assert msgspec.msgpack.decode(watched, type=Watch).refused is is_kept_out
 
 
 async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):

@@ -5,10 +5,12 @@ import os
 import pty
 import socket
 import subprocess
+import sys
 
 import pytest
 
 from tests.support.forge import forge
+from tests.support.processes import children
 from tests.support.server import BATON, PATIENT, serving, until
 
 
@@ -113,3 +115,62 @@ def test_the_first_token_is_shown_at_a_terminal_only(tmp_path, terminal):
     token = (home / "admin-token").read_text().strip()
     assert (token in shown) is terminal
     assert f"The first admin's token is in `{home}/admin-token`." in shown
+
+
+EDIT = {"session_id": "p1", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
+
+
+@pytest.mark.parametrize(
+    "database_url",
+    [pytest.param("sqlite", marks=pytest.mark.slow("starts another server, twice")), "postgres"],
+    indirect=True,
+)
+def test_postgres_and_redis_replace_the_embedded_default(tmp_path, valkey_url, database_url):
+    with serving(tmp_path / "home", BATON_REDIS_URL=valkey_url, BATON_DATABASE_URL=database_url) as server:
+        token = {"Authorization": f"Bearer {(server.home / 'admin-token').read_text().strip()}"}
+        assert until(lambda: children(server.process.pid, called="drain_main")), "it has processes of its own"
+        assert children(server.process.pid, called="valkey") == []
+        with server.client(**token) as http:
+            body = {"scope": "session", "id": "p1", "enabled": True, "level": "strict"}
+            assert http.put("/mode", json=body).status_code == 200
+            made = http.post("/pre-tool-use", json=EDIT).json()
+            assert made["decision"] == "block"
+            found = until(lambda: http.get("/decisions", params={"session_id": "p1"}).json()["items"])
+            assert [one["id"] for one in found] == [made["decision_id"]]
+        assert not (server.home / "baton.db").exists()
+        server.stop()
+        server.start()
+        with server.client(**token) as http:
+            assert http.get("/mode", params={"session_id": "p1"}).json()["enabled"]
+
+
+LEFT_OUT = {
+    "alembic": "the schema is up to date at most starts",
+    "rich": "for people at terminals",
+    "pygments": "for people at terminals",
+    "valkey": "the client of a package that we take a binary from",
+    "confluent_kafka": "only with BATON_KAFKA_URL",
+    "opentelemetry.exporter": "only in the process that stores, with BATON_OTEL_ENDPOINT",
+    "mcp": "a tool's",
+    "typer.rich_utils": "for people at terminals",
+    "wordllama": "the word vectors are read without it",
+    "hypothesis": "a test's",
+}
+MOST_MODULES = 1_900
+"""About a tenth more than it is today: what goes over it wants a look at `python -X importtime -m baton.serve.worker`."""
+
+PROGRAM = """
+import sys, json
+from baton.serve.warm import warm
+warm()
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+@pytest.mark.slow("starts commands")
+def test_a_start_imports_no_more_than_it_needs():
+    found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=True)
+    modules = json.loads(found.stdout)
+    needless = {name: why for name, why in LEFT_OUT.items() if name in modules}
+    assert needless == {}
+    assert len(modules) <= MOST_MODULES, len(modules)

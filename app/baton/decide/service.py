@@ -171,7 +171,6 @@ class CallCase(msgspec.Struct, kw_only=True):
     `prior` is None if the history is unread or unavailable. `is_held` marks a line of a skill or a command, run by the
     client: no mode applies to it, and it is no part of the agent's history. `once` are the exceptions for once by rule,
     `spent` the rules whose exception was used up before. `facts` and `context` are those without the history.
-    `is_kept_out` marks a call that was refused before its history was read, and is no part of it.
     """
 
     caller: Caller
@@ -192,7 +191,6 @@ class CallCase(msgspec.Struct, kw_only=True):
     is_switched_off: bool = False
     facts: Facts | None = None
     context: Context | None = None
-    is_kept_out: bool = False
 
 
 class PreToolUse:
@@ -260,8 +258,7 @@ class PreToolUse:
         if decision.verdict.effect == "ask" and not is_held:
             decision = await self._weigh_request(case, decision)
         prior = case.prior
-        is_new = prior is not None and not (prior.retry or prior.wait_ms)
-        noted = case.is_kept_out if is_new else None
+        noted = prior.is_kept_out if prior is not None and not (prior.retry or prior.wait_ms) else None
         if noted is False and is_refused(call.client, decision.verdict.effect):
             # A refused call did not run. In the history it would lead to further refusals.
             self._history.take_back(caller.principal, case.call, case.entry)
@@ -348,7 +345,7 @@ class PreToolUse:
             case.context = Context(policies, case.facts)
             case.entry = policies.history_name(case.context)
             is_placed = self._sessions.projects.known(principal, case.call.session_id) is not None
-            case.is_kept_out = is_placed and not case.caller.disabled and is_refused_anyway(case.context)
+            can_keep = (is_placed or case.call.project_root) and not case.caller.disabled
             try:
                 case.prior = await self._history.begin(
                     principal,
@@ -358,7 +355,8 @@ class PreToolUse:
                     entry=case.entry,
                     other=case.named,
                     editors=policies.needs_editors,
-                    is_refused=case.is_kept_out,
+                    is_refused=bool(can_keep and is_refused_anyway(case.context)),
+                    is_placed=is_placed,
                 )
             except RedisUnavailable:
                 case.degraded = (*case.degraded, "history")

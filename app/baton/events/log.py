@@ -29,6 +29,8 @@ LATE = b"{baton}:log:late"
 """The stream of outcome reports whose decision is not stored yet: it came through another server."""
 SET_ASIDE = b"{baton}:records:unreadable"
 """The stream of the newest 10,000 entries that cannot be stored, for people to inspect."""
+GIVEN_UP = b"{baton}:records:given_up"
+"""The number of outcome reports that never found their decision."""
 SPOOLS = b"{baton}:records:spools"
 """The hash of the bytes in each machine's spool."""
 TROUBLES = b"{baton}:records:troubles"
@@ -204,18 +206,22 @@ class Log:
         """Keep an entry rejected by the database."""
         await self._redis.call(b"XADD", SET_ASIDE, b"MAXLEN", b"~", 10_000, b"*", WAITS, content)
 
-    async def length(self) -> int:
-        """Return the number of entries, stored or not."""
-        found: int = await self._redis.call(b"XLEN", LOG)
-        return found
+    async def give_up(self, count: int) -> None:
+        """Count outcomes without a decision."""
+        await self._redis.call(b"INCRBY", GIVEN_UP, count)
 
-    async def lengths(self) -> tuple[int, int]:
-        """Return how many entries are not stored yet, and how many were set aside."""
-        every, newer, set_aside = await self._redis.pipeline([(b"XLEN", one) for one in (LOG, NEWER, SET_ASIDE)])
+    async def length(self) -> int:
+        """Return the number of entries, stored or not, with those of newer versions."""
+        return sum(await self._redis.pipeline([(b"XLEN", LOG), (b"XLEN", NEWER)]))
+
+    async def lengths(self) -> tuple[int, int, int]:
+        """Return how many entries are not stored yet, how many were set aside, and how many outcomes were given up."""
+        lengths = [(b"XLEN", one) for one in (LOG, NEWER, SET_ASIDE)]
+        every, newer, set_aside, given_up = await self._redis.pipeline([*lengths, (b"GET", GIVEN_UP)])
         group = await self._group()
         # Redis does not know the lag while an undelivered entry was deleted.
         lag = group.get(b"lag")
-        return newer + (every if lag is None else lag + group[b"pending"]), set_aside
+        return newer + (every if lag is None else lag + group[b"pending"]), set_aside, int(given_up or 0)
 
     async def unstored(self) -> Place:
         """Return the place of the first entry that may not be stored yet."""

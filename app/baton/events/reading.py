@@ -24,7 +24,7 @@ MOST_PAGES = 20
 """Pages of the log that one request reads: events of a rare topic may be far apart."""
 LOOK_S = 1.0
 """How often a waiting request looks for new events if it is not woken, in seconds."""
-_CURSOR = re.compile(r"(\d{1,20})-(\d{1,20})")
+_CURSOR = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 _AWAY = "events cannot be read now, because Redis is unavailable; try again"
 
 
@@ -80,13 +80,13 @@ class EventReader:
                     while not (page.events or page.gap) and (left := until - asyncio.get_running_loop().time()) > 0:
                         await pause(woken, min(LOOK_S, left))
                         woken.clear()
-                        page = await self._page(topic, covered, _parsed(page.cursor), limit)
+                        page = await self._page(topic, covered, parsed(page.cursor), limit)
         return page
 
     async def _position(self, cursor: str) -> Place:
         if cursor == "newest":
             return await self._feed.log.newest()
-        return START if cursor in ("", "oldest") else _parsed(cursor)
+        return START if cursor in ("", "oldest") else parsed(cursor)
 
     async def _page(self, topic: Topic, covered: Callable[[Emission], bool], place: Place, limit: int) -> EventPage:
         events: list[msgspec.Raw] = []
@@ -126,8 +126,9 @@ def _admitted(principal: Principal, name: str) -> tuple[Topic, Reach]:
     return topic, require(principal, "events.restricted") if topic.restricted else reach
 
 
-def _parsed(cursor: str) -> Place:
+def parsed(cursor: str, field: str = "cursor") -> Place:
+    """Return the place of a cursor or of an event's id. Raise Invalid."""
     found = _CURSOR.fullmatch(cursor)
     if found is None:
-        raise Invalid("cursor", "is not a cursor; use the one of the previous page, `oldest` or `newest`")
+        raise Invalid(field, "is not a cursor; use the one of the previous page, or the id of a streamed event")
     return int(found[1]), int(found[2])

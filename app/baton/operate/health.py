@@ -155,17 +155,17 @@ class Health:
         self._compare_clocks()
 
     async def recent(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T | None:
-        """Return what `read` finds, or found before if the database is silent: an operator's answer is always quick.
+        """Return what `read` finds, or found before if Redis or the database is silent: an operator's answer is quick.
 
         None if nothing is known yet.
         """
         task = self._reading.get(key)
         if task is None:
             task = self._reading[key] = asyncio.ensure_future(self._keep(key, read))
-        database = self._start("database", self._look_at_database)
+        looks = [self._start("database", self._look_at_database), self._start("redis", self._look_at_redis)]
         await asyncio.wait([task], timeout=ANSWER_S)
         if not task.done() and not self._seen["database"].cause:
-            if database.done() and not database.result():  # it is slow, but answers
+            if all(one.done() for one in looks) and not looks[0].result():  # they are slow, but answer
                 await asyncio.wait([task], timeout=SLOW_S)
             elif key not in self._kept:
                 await asyncio.wait([task], timeout=SILENT_S)

@@ -1,5 +1,6 @@
 """`GET /healthz` and `/readyz` for load balancers, `/status` for people."""
 
+import asyncio
 from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeVar
@@ -215,7 +216,8 @@ async def status(
             unreached=[f"{a.id} of {a.user}, for {a.approvers}" for a in await approvals.unreached(whose)],
         )
 
-    stored = await health.recent(("status", whose), read) or Stored()
+    known, records = await asyncio.gather(health.recent(("status", whose), read), recorder.stats())
+    stored = known or Stored()
     held = [token for token in stored.tokens if token.revoked_at is None]
     used: dict[str, datetime] = {}
     for token in held:
@@ -245,7 +247,7 @@ async def status(
         degraded=totals.degraded,
         hook_failures=totals.failures,
         disobeyed=totals.disobeyed,
-        records=await recorder.stats() | totals.records,
+        records=records | totals.records,
         refused=totals.refused if reach(whose, "tokens.refused") else {},
         breakers=[BreakerModel.build(one) for one in breakers.statuses()],
         model=model if (model := models.status) else None,

@@ -141,9 +141,11 @@ class Metrics:
     async def render(self) -> bytes:
         """Return all metrics in Prometheus's text format."""
         self.flush()
-        records = await self._recorder.stats()
-        jobs, unreached = await asyncio.gather(
-            self._health.recent("jobs", self._jobs.count), self._health.recent("unreached", self._unreached)
+        recent = self._health.recent
+        records, jobs, unreached, telemetry = await asyncio.gather(
+            self._recorder.stats(),
+            *(recent("jobs", self._jobs.count), recent("unreached", self._unreached)),
+            recent("telemetry", self._telemetry.read),
         )
         of_jobs = [] if jobs is None else families(jobs)
         shown = CollectorRegistry()
@@ -156,7 +158,7 @@ class Metrics:
                     GaugeMetricFamily(
                         "baton_approvals_unreached", "Waiting requests nobody was told of.", len(unreached or "")
                     ),
-                    _of_telemetry(await self._telemetry.read()),
+                    _of_telemetry(telemetry or {}),
                 ]
             )
         )
@@ -232,6 +234,7 @@ class Metrics:
             "baton_records_waiting", "Entries of the log that are not stored yet.", records["waiting"]
         )
         yield GaugeMetricFamily("baton_records_set_aside", "Records rejected by the database.", records["set_aside"])
+        yield CounterMetricFamily("baton_outcomes_given_up", "Outcomes without a decision.", records["given_up"])
         spool = GaugeMetricFamily(
             "baton_records_spool_bytes", "Records on disk waiting for the database, and their limit.", labels=["what"]
         )

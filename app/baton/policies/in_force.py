@@ -414,7 +414,7 @@ class Policies:
     async def watch(self, stop: asyncio.Event) -> None:
         """Reload on file changes in the folders, until `stop`."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        changes = awatch(self._shipped, self._folder, stop_event=stop, debounce=500, step=500)
+        changes = awatch(self._shipped, self._folder, stop_event=stop, debounce=1_000, step=1_000)
         changed = asyncio.ensure_future(anext(changes, None))
         started: PolicySet | None = self.active
         await asyncio.sleep(0)  # The watch has begun. The first reload finds what changed before it.

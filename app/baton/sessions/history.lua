@@ -1,13 +1,14 @@
 -- Reads the names of the calls before this one and appends this one, atomically.
 -- KEYS: 1 what is known of the session: its project, root and names by agent, 2 its background tasks, 3 the user's rate,
 --   4 this call and 5 its note for its end (absent if the client sends no call ids).
--- ARGV: 1 agent, 2 tool name, "" for a call that is refused anyway: it is counted in the field `refused`, 3 decision id, 4 project and 5 root to which the session is pinned by its first event,
---   6 the project that the client names, "" for none, 7 the note.
+-- ARGV: 1 agent, 2 tool name, 3 decision id, 4 project and 5 root to which the session is pinned by its first event,
+--   6 the project that the client names, "" for none, 7 the note, 8 the note of a call that is refused anyway, else "", 9 "1"
+--   if it is refused only under this pin and no report. A refused call is only counted, in the field `refused`.
 -- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`, its note for `watched_s`. The rate limit is a GCRA: one call each
 --   `interval_ms` (0 for no limit), of which the user may be `tolerance_ms` ahead.
 -- Returns {names before, one a line; decision id; 1 for a retry; background tasks; project or false; root or false;
 --   ms until the user may call again, 0 if this call is allowed; checksum of its agents or false;
---   what its start reported or false}. A call that is not allowed is not appended.
+--   what its start reported or false; 1 if it was only counted}. A call that is not allowed is not appended.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local agent = 'calls:' .. ARGV[1]
@@ -44,7 +45,9 @@ if interval_ms > 0 then
   redis.call('SET', KEYS[3], due + interval_ms, 'PX', math.ceil(due - now + interval_ms))
 end
 
-if ARGV[2] == '' then
+local is_pin = place[1] == ARGV[4] and place[2] == ARGV[5] and (not place[6] or place[6] == '{}')
+local refused = ARGV[8] ~= '' and (ARGV[9] == '' or is_pin)
+if refused then
   redis.call('HSET', KEYS[1], 'refused', (place[9] or 0) + 1)
 else
   local names = prior .. ARGV[2] .. '\n'
@@ -57,6 +60,6 @@ else
 end
 if KEYS[4] then
   redis.call('SET', KEYS[4], ARGV[3] .. '\n' .. prior, 'EX', retry_s)
-  redis.call('SET', KEYS[5], ARGV[7], 'EX', watched_s)
+  redis.call('SET', KEYS[5], refused and ARGV[8] or ARGV[7], 'EX', watched_s)
 end
-return {prior, ARGV[3], 0, background, place[1], place[2], 0, place[4], place[6]}
+return {prior, ARGV[3], 0, background, place[1], place[2], 0, place[4], place[6], refused and 1 or 0}

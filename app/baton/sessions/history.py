@@ -63,7 +63,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     `decision_id` is its first decision, and `prior` the history of that decision. `other_editor` is the id of another
     live session with a recent edit of the call's file, or "". `place` is the session's pinned project. If `wait_ms` is
     not 0, the user has made too many calls and must wait, in milliseconds; such a call is not appended. `agents` is the
-    checksum of the session's inventory, "" for none.
+    checksum of the session's inventory, "" for none. A call that `is_kept_out` was refused, so only counted.
     """
 
     prior: tuple[str, ...]
@@ -74,6 +74,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     place: SessionProject = SessionProject("", "")
     wait_ms: int = 0
     agents: str = ""
+    is_kept_out: bool = False
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +123,7 @@ class History:
         other: str = "",
         editors: bool = True,
         is_refused: bool = False,
+        is_placed: bool = True,
     ) -> Prior:
         """Read the earlier calls and append this one, in one trip; a retry appends nothing.
 
@@ -130,7 +132,7 @@ class History:
         The session is pinned to the call's project, or its folder, unless it is pinned already. `entry` is appended, or
         the tool's name if it is "" (`PolicySet.history_name`). `other` is the client's project, if it differs from the
         call's. `name` is the result of `name_of_call`, if known. A call that `is_refused` anyway is only counted: it will not
-        run. Without `editors`, the call's file is not checked for other editors, and `other_editor` is "".
+        run. Unless the call `is_placed`, it must have the session's pin, too. Without `editors`, the call's file is not checked for other editors, and `other_editor` is "".
 
         The usual verdict is noted for the call's end, too (`Outcomes.watch`): most calls run as they are.
         """
@@ -141,16 +143,17 @@ class History:
         if call.tool_use_id:
             keys.append(b"{baton}:call:%b:%b" % (session, name or name_of_call(call)))
             keys.append(_watched(principal, call.session_id, call.agent_id, call.tool_use_id))
-            note = _REFUSED if is_refused else _watch(call)
+            note = b"" if is_refused and is_placed else _watch(call)
         agent, tool = _entry(call, entry)
         root = storable(call.project_root or call.cwd)
         project = storable(call.project) or root
         # Queued before the script, so one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
+        refused = (_REFUSED if is_refused else b"", b"" if is_placed else b"1")
         begun = await self._redis.script(
-            self._begin, keys, (agent, b"" if is_refused else tool, decision_id, project, root, storable(other), note)
+            self._begin, keys, (agent, tool, decision_id, project, root, storable(other), note, *refused)
         )
-        names, first_id, retry, background, pinned, pinned_root, wait_ms, agents, reported = begun
+        names, first_id, retry, background, pinned, pinned_root, wait_ms, agents, reported, *counted = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),
             decision_id=first_id.decode(),
@@ -160,6 +163,7 @@ class History:
             place=SessionProject.stored(pinned, pinned_root, reported),
             wait_ms=wait_ms,
             agents=(agents or b"").decode(),
+            is_kept_out=counted == [1],
         )
 
     def take_back(self, principal: Principal, call: ToolCall, entry: str = "") -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.soak.odd_requests import PATIENT, command, counted
+from bench.soak.odd_requests import PATIENT, SETTINGS, command, counted
 from tests.support.server import serving
 
 SHORT = Path(__file__).with_name("schemathesis.toml")
+"""Added to the settings of `bench/soak`."""
 pytestmark = pytest.mark.slow("makes more than a thousand requests, each by a generator")
 
 
@@ -18,7 +19,9 @@ def test_the_api_keeps_what_its_document_says(tmp_path):
         document = tmp_path / "openapi.json"
         with server.client() as http:  # Schemathesis itself waits no longer than ten seconds for it
             document.write_text(http.get("/openapi.json").text)
-        words = [*command(str(document), examples=1, seed=1, settings=SHORT), "--url", server.url]
+        settings = tmp_path / "short.toml"
+        settings.write_text(SETTINGS.read_text() + SHORT.read_text())
+        words = [*command(str(document), examples=1, seed=1, settings=settings), "--url", server.url]
         done = subprocess.run(
             words, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
         )

@@ -3,8 +3,6 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from baton.kernel.changes.announce import Changes
 from baton.machines import session_projects
 from baton.machines.session_projects import LastContact
@@ -13,25 +11,10 @@ from baton.operate.retention import Retention, RetentionDays
 from baton.records.pipeline import store as decisions
 from baton.rules.call.call import Principal
 from baton.rules.call.modes import ModeSetting
-from tests.support.databases import opened
-from tests.support.records import record as made
+from tests.support.http_calls import ok, refused
+from tests.support.records import record
 
 ADMIN = Principal(user="ada", role="admin")
-
-
-def record(**fields):
-    given = {
-        "at": datetime.now(UTC), "organisation": "default", "team": "red", "user": "dora", "client": "codex",
-        "event": "PreToolUse", "session_id": "s", "tool": "Edit",
-    }  # fmt: skip
-    return made(**(given | fields))
-
-
-@pytest.fixture
-async def database(sqlite_url):
-    """One kind is enough here: `tests/store` runs the queries on both."""
-    async with opened(sqlite_url) as database:
-        yield database
 
 
 async def test_a_purge_keeps_to_the_setting(database, redis):
@@ -61,3 +44,17 @@ async def test_what_is_purged_is_counted_by_kind(database, redis):
     assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1, "clients": 1}
     assert [one.client for one in await session_projects.load(database, "default")] == ["b"]
     assert {one.id for one in await modes.load_all(database, "default", now - timedelta(hours=2))} == {"b", "red"}
+
+
+def test_retention_is_set_from_the_version_that_one_has_read(http, dora):
+    now = http.get("/retention")
+    kept = {"decisions_days": 30, "reports_days": 60, "audit_days": 400}
+    refused(http.put("/retention", json=kept), 412, "precondition_failed", now.headers["etag"])
+    set_ = http.put("/retention", json=kept | {"reason": "law"}, headers={"If-Match": now.headers["etag"]})
+    assert ok(set_) == kept | {"jobs_days": 30}
+    assert http.get("/retention").headers["etag"] == set_.headers["etag"] != now.headers["etag"]
+    refused(http.put("/retention", json=kept, headers={"If-Match": now.headers["etag"]}), 412, "precondition_failed")
+    refused(http.put("/retention", json=kept | {"audit_days": 364}), 422, "validation", "`audit_days`")
+    refused(dora.get("/retention"), 403, "forbidden")
+    refused(dora.put("/retention", json=kept), 403, "forbidden")
+    assert ok(http.get("/audit", params={"kind": "retention"}))["items"][0]["reason"] == "law"

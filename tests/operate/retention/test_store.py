@@ -1,6 +1,7 @@
 """Rows purged from the tables, on both databases."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from uuid_utils import uuid7
 
@@ -16,19 +17,12 @@ from tests.support.records import record as made
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+record = partial(made, at=NOON)
 
 
 def report(**fields):
     given = {"team": "t", "decision_id": str(uuid7()), "rule": "x/y", "user": "ann", "comment": "é", "at": NOON}
     return WrongBlock(id=str(uuid7()), **(given | fields))
-
-
-def record(**fields):
-    given = {
-        "at": NOON, "organisation": "default", "team": "t", "user": "ann", "client": "codex", "event": "PreToolUse",
-        "tool": "Read", "session_id": "s",
-    }  # fmt: skip
-    return made(**(given | fields))
 
 
 async def test_old_decisions_go_and_others_stay(database):

@@ -4,14 +4,17 @@ import asyncio
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import msgspec
+import numpy as np
 import pytest
 from sqlalchemy import select, update
 
 from baton.operate import retention as retention_store
 from baton.people.users import RowScope
 from baton.records.columns import hours
+from baton.records.columns.piece import Piece, grouped
 from baton.records.columns.tables import COLUMNS, SUMMED
 from baton.records.columns.writer import ColumnWriter, write_hour
 from baton.records.pipeline import store as decisions
@@ -25,7 +28,7 @@ from baton.records.tables import DECISIONS
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.verdict import RuleHit
 from baton.sessions import activity
-from tests.support.cases import listed
+from tests.support.cases import every, listed
 from tests.support.records import record
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -296,3 +299,19 @@ async def test_a_late_record_waits_while_its_hour_is_written(database):
     async with database.transaction() as connection:
         of_hour = select(SUMMED.c.valid).where(SUMMED.c.hour == hours.hour_of(NOON))
         assert (await connection.execute(of_hour)).scalars().all() == [False]
+
+
+def piece(**columns):
+    count = len(next(iter(columns.values())))
+    return Piece.of_rows(0, [str(UUID(int=number)) for number in range(count)], columns)
+
+
+@every("different", [3, 200, 300])  # only 300 by 300 pairs need more than sixteen bits
+def test_decisions_are_grouped_by_several_columns_however_many_values_these_have(different):
+    choice = random.Random(different)  # noqa: S311 - no secret
+    users = [*range(different), *choice.choices(range(different), k=5_000)]
+    sessions = [*range(different), *choice.choices(range(different), k=5_000)]
+    found = grouped(piece(user=users, session=sessions), ("user", "session"), np.ones(len(users), np.bool_))
+    counts = Counter(zip(users, sessions, strict=True))
+    assert len(found.keys) == len(counts)
+    assert dict(zip(found.keys, found.counts.tolist(), strict=True)) == counts

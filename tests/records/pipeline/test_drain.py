@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from baton.events.log import GROUP, LATE, LOG, SET_ASIDE, START, WAITS, Log
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.records.pipeline import store as decisions
+from baton.records.pipeline.drain_process import DrainProcess
 from baton.records.pipeline.store import Filters
 from baton.rules.call.outcome import OutcomeReport
 from baton.rules.call.record import Record
@@ -188,7 +190,7 @@ async def test_an_outcome_without_a_decision_is_given_up_in_the_end(make, redis,
     await both.start()
     await until(lambda: (both.stats()["stored"], both.drain.given_up) == (1, 1 if call_id else 0))
     await both.stop()
-    assert await Log(redis).left(LATE) == []
+    assert (await Log(redis).left(LATE), (await Log(redis).lengths())[2]) == ([], both.drain.given_up)
     assert caplog.text.count("have no decision (1 so far)") == both.drain.given_up
 
 
@@ -316,3 +318,14 @@ async def test_a_killed_server_loses_nothing_that_the_stream_had(make, database,
     await recorder.start()
     await recorder.stop()
     assert await stored(database) >= said
+
+
+@pytest.mark.parametrize("in_time", [True, False])
+async def test_a_stop_that_leaves_records_in_the_stream_is_logged(caplog, in_time):
+    async def stop(_ask, *, within_s):
+        return in_time
+
+    drain = object.__new__(DrainProcess)
+    drain._keeper = SimpleNamespace(stop=stop)
+    await drain.stop()
+    assert [record.levelname for record in caplog.records] == ([] if in_time else ["WARNING"])

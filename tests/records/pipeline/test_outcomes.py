@@ -31,7 +31,6 @@ TURN = {"tool": "", "tool_use_id": "", "outcome": "refused"}
 
 
 @pytest.mark.matrix(4)
-@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     ("decision", "told", "outcome"),
     [

@@ -207,7 +207,8 @@ async def test_what_does_not_fit_is_counted_one_by_one(away, monkeypatch):
     for _ in range(7):
         recorder.put(record())
     assert await recorder.stats() == {
-        "queued": 5, "dropped": 2, "shed": 0, "appended": 0, "waiting": 0, "set_aside": 0, "spool_mb": 0, "spool_most_mb": 0,
+        "queued": 5, "dropped": 2, "shed": 0, "appended": 0, "waiting": 0, "set_aside": 0,
+        "given_up": 0, "spool_mb": 0, "spool_most_mb": 0,
     }  # fmt: skip
 
 

@@ -30,15 +30,16 @@ PRIMARY = ("PRIMARY KEY", "decisions_pkey")
 TABLES = {"decisions", "decision_columns", "summed_hours", "day_columns", "summed_days"}
 OWN, TEAM = RowScope(user="u7"), RowScope(user="u7", team="t3")
 DAY = {"since": NOON, "until": NOON + timedelta(days=1)}
+RARE = {
+    "tool": "Rare", "rule": "none", "outcome": "ran_anyway", "q": "nowhere", "client": "gemini", "effect": "deny",
+    "decision": "block", "event": "SessionStart", "revision": "r2", "agent_id": "a1", "agent_type": "Explore", "project": "p3",
+}  # fmt: skip
 CASES = {
     "no filter": (Filters(), "pkey"),
     "user": (Filters(user="u7"), "user"),
     "session": (Filters(session_id="s9"), "session"),
     "a session's tool": (Filters(session_id="s9", tool="Rare"), "session"),
-    "tool": (Filters(tool="Rare"), "pkey"),
-    "rule": (Filters(rule="none"), "pkey"),
-    "outcome": (Filters(outcome="ran_anyway"), "pkey"),
-    "text": (Filters(q="nowhere"), "pkey"),
+    **{name: (Filters(**{name: value}), "pkey") for name, value in RARE.items()},
     "a day": (Filters(**DAY), "pkey"),
     "own": (Filters(scope=OWN), "user"),
     "own, of a session": (Filters(scope=OWN, session_id="s9"), "session"),

@@ -1,8 +1,11 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from uuid import UUID, uuid4
 
 import msgspec
 import pytest
+from sqlalchemy import text
 
 from baton.operate import retention as retention_store
 from baton.people.users import RowScope
@@ -10,24 +13,14 @@ from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import BadCursorError, Filters, matches
 from baton.rules.call.verdict import RuleHit
+from tests.support.databases import opened
 from tests.support.records import counts
 from tests.support.records import record as made
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-def record(**fields):
-    given = {
-        "at": NOON,
-        "organisation": "default",
-        "team": "t",
-        "user": "ann",
-        "client": "codex",
-        "event": "PreToolUse",
-    }
-    return made(**(given | fields))
-
-
+record = partial(made, at=NOON)
 FULL = record(
     project="p",
     session_id="s",
@@ -185,3 +178,17 @@ async def test_a_page_looks_through_a_part_of_the_columns(database, monkeypatch)
         found, pages = found + page, pages + 1
     assert found == [one for one in reversed(made) if one.tool == "Read"]
     assert pages > 1
+
+
+async def test_a_decision_takes_at_most_850_bytes_of_sqlite(sqlite_url):
+    usual = {"project": "github.com/acme/shop", "revision": "0123456789abcdef", "tool": "Bash", "paths": ("src",)}
+    usual |= {"command": "cd src && pytest -q tests/test_cart.py -k total | tail -20", "elapsed_us": 812}
+    sizes = []
+    async with opened(sqlite_url) as database:
+        for session in range(20):
+            ids = {"session_id": str(UUID(int=session)), "rules": (RuleHit("orchestrator/test", "shadow"),)}
+            calls = [made(tool_use_id=f"toolu_{uuid4().hex[:24]}", **usual, **ids) for _ in range(150)]
+            await decisions.add(database, calls)
+            async with database.transaction() as connection:
+                sizes.append((await connection.execute(text("PRAGMA page_count"))).scalar() * 4_096)
+    assert 400 < (sizes[-1] - sizes[4]) / (15 * 150) <= 850, sizes

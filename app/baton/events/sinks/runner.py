@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -76,15 +77,15 @@ class SinkRunner:
         stored: asyncio.Event,
         *,
         owner: str,
-        from_now: bool = False,
+        since: Place = START,
     ) -> None:
-        """`topics` are full names by short names. `stored` is set when new entries are stored. `owner` holds the lease."""
+        """`topics` are full names by short names. `stored` announces entries. `owner` leases. A new sink begins after `since`."""
         self._redis = redis
         self._log = Log(redis)
         self._sink = sink
         self._topics = topics
         self._stored = stored
-        self._from_now = from_now
+        self._since = since
         self._counts = _COUNTS + sink.name.encode()
         self._lease = _LEASES + sink.name.encode()
         self._owner = owner.encode()
@@ -163,7 +164,7 @@ class SinkRunner:
         found = await self._redis.call(b"HGET", self._counts, b"cursor")
         if found is not None:
             return place_of(found)
-        place = await self._log.newest() if self._from_now else START
+        place = min(self._since, await self._log.newest())
         await self._note({}, place=place)
         return place
 
@@ -239,26 +240,14 @@ async def in_daemon_thread(work: Callable[[], T]) -> T:
 
     `asyncio.to_thread` is unsuitable: at exit the interpreter waits for its executor's threads.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            result = work()
+            done.set_result(work())
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            outcome: tuple[T | None, BaseException | None] = (None, error)
-        else:
-            outcome = (result, None)
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, *outcome)
+            done.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)

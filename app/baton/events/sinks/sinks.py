@@ -8,10 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from baton.events.log import START, Place
 from baton.events.sinks.runner import Sink, SinkEvent, SinkFailed, SinkRunner, in_daemon_thread
 from baton.events.topics import TOPICS, full_names
-from baton.kernel.base.pause import pause
+from baton.kernel.base.pause import pause, tick
 from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.shared.record_ids import moment_of
 
 # The file sink: one CloudEvent a line, with rotation.
 
@@ -65,8 +67,8 @@ WEBHOOKS = b"{baton}:events:webhooks"
 """The registered webhooks for the drain, packed; the server writes them from SQL, and again every few seconds."""
 FILE_BYTES = 64 << 20
 """Size at which the file of events is renamed."""
-LOOK_S = 1.0
-"""How often changed webhooks are looked for, in seconds."""
+BUSY_S, IDLE_S = 1.0, 10.0
+"""How often changed webhooks are looked for while entries are stored, and while none are, in seconds."""
 
 
 class SinksOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,11 +97,13 @@ class Sinks:
         names = full_names(order.prefix, order.names)
         self._topics = {topic.name: names[topic.name] for topic in TOPICS if topic.name not in order.without}
         self._stopping = asyncio.Event()
+        self._stored = asyncio.Event()
         self._runners: dict[str, tuple[SinkRunner, asyncio.Task[None], asyncio.Event]] = {}
         self._webhooks = b""
 
     def wake(self) -> None:
         """Notify the sinks of newly stored entries."""
+        self._stored.set()
         for _, _, stored in self._runners.values():
             stored.set()
 
@@ -118,14 +122,16 @@ class Sinks:
                         await self._follow(packed)
                 except (RedisUnavailable, msgspec.MsgspecError):
                     log.debug("the webhooks cannot be read")
-                await pause(self._stopping, LOOK_S)
+                await pause(self._stopping, BUSY_S)
+                await tick(IDLE_S, self._stored, self._stopping)
+                self._stored.clear()
         finally:
             await asyncio.gather(*(self._end(name) for name in list(self._runners)))
 
-    def _start(self, sink: Sink, topics: Iterable[str], *, from_now: bool = False) -> None:
+    def _start(self, sink: Sink, topics: Iterable[str], since: Place = START) -> None:
         stored = asyncio.Event()
         names = {name: self._topics[name] for name in topics if name in self._topics}
-        runner = SinkRunner(self._redis, sink, names, stored, owner=self._order.owner, from_now=from_now)
+        runner = SinkRunner(self._redis, sink, names, stored, owner=self._order.owner, since=since)
         self._runners[sink.name] = (runner, asyncio.create_task(runner.run()), stored)
 
     async def _end(self, name: str) -> SinkRunner:
@@ -157,8 +163,9 @@ class Sinks:
             await (await self._end(name)).forget()
         for name, webhook in wanted.items():
             if name not in self._runners:
-                # From now on: a receiver registered today did not ask for yesterday's events.
-                self._start(WebhookSink(webhook, self._order.internal_hosts), webhook.topics, from_now=True)
+                # A receiver registered today did not ask for yesterday's events.
+                since = (int(moment_of(webhook.id).timestamp() * 1_000), 0)
+                self._start(WebhookSink(webhook, self._order.internal_hosts), webhook.topics, since)
 
 
 def _of_url(url: str, names: Mapping[str, str]) -> Sink:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from redis.asyncio.connection import AbstractConnection
 
-from baton.kernel.redis.connection import CONNECT_S, RedisUnavailable, opened
+from baton.kernel.redis.connection import CONNECT_S, opened
 from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
@@ -35,10 +35,8 @@ async def listen(
             finally:
                 lost()
                 await connection.disconnect(nowait=True)
-        except RedisUnavailable as error:
+        except Exception as error:  # noqa: BLE001 - redis-py raises many kinds; `operate/health.py` logs outages
             log.debug("change notifications are unavailable, polling instead: %s", error)
-        except Exception as error:  # noqa: BLE001 - redis-py raises many kinds; each of them ends the connection only
-            log.info("the connection for change notifications is lost: %s", error)
         await asyncio.sleep(backoff.next_s())
 
 

@@ -228,6 +228,7 @@ class Drain:
                 await self._log.remove_left(gone, LATE)
             if lost := len(left) - len(kept):
                 self.given_up += lost
+                await self._log.give_up(lost)
                 log.warning("%d outcomes were given up: they have no decision (%d so far)", lost, self.given_up)
             if not is_full:
                 return

@@ -200,8 +200,8 @@ def advisories_record(principal: Principal, session_id: str, lines: Sequence[str
 
 log = logging.getLogger(__name__)
 
-STATS_S = 0.5
-"""Timeout of the length of the log, in seconds."""
+STATS_S = 0.02
+"""Longest wait for the length of the log, in seconds; a later answer counts next time."""
 MINUTE_S = 60.0
 """How long a user's further refusals are counted on the first one, in seconds."""
 
@@ -215,7 +215,8 @@ class Recorder:
     def __init__(self, writer: LogWriter, database: Database) -> None:
         self._writer = writer
         self._database = database
-        self._lengths = self._spooled = (0, 0)
+        self._lengths, self._spooled = (0, 0, 0), (0, 0)
+        self._reading: asyncio.Task[None] | None = None
         self._refusals: dict[tuple[str, str], Record] = {}
         self.start = writer.start
         self.counts = writer.counts
@@ -254,17 +255,21 @@ class Recorder:
     async def stats(self) -> dict[str, int]:
         """Return `counts` and the last known backlog besides the queue.
 
-        `waiting` and `set_aside` are entries in Redis, `spool_mb` and `spool_most_mb` the backlog on the disks of all
-        machines and its maximum; the latter is 0 without a backlog.
+        `waiting` and `set_aside` are entries in Redis, `given_up` outcomes without a decision, `spool_mb` and
+        `spool_most_mb` the backlog on the disks of all machines and its maximum; the latter is 0 without a backlog.
         """
-        with contextlib.suppress(RedisUnavailable, TimeoutError):
-            async with asyncio.timeout(STATS_S):
-                self._lengths = await self._writer.log.lengths()
-                self._spooled = await self._writer.log.spooled()
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.ensure_future(self._read())
+        await asyncio.wait([self._reading], timeout=STATS_S)
         # Rounded up: a backlog on disk is never shown as 0.
         spooled, most = (-(-size >> 20) if size else 0 for size in self._spooled)
-        waits = {"waiting": self._lengths[0], "set_aside": self._lengths[1]}
+        waits = dict(zip(("waiting", "set_aside", "given_up"), self._lengths, strict=True))
         return self.counts() | waits | {"spool_mb": spooled, "spool_most_mb": most}
+
+    async def _read(self) -> None:
+        with contextlib.suppress(RedisUnavailable):
+            self._lengths = await self._writer.log.lengths()
+            self._spooled = await self._writer.log.spooled()
 
     async def stop(self) -> None:
         """Append queued entries, for at most five seconds, and store the rest."""

@@ -1,6 +1,5 @@
 """Shared code of the endpoints streaming the feed: the stream's reader, its place, and its format."""
 
-import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Protocol, TypeVar
@@ -13,7 +12,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from baton.events.feed import moment
 from baton.events.log import Place, place_text
-from baton.kernel.base.errors import Invalid
+from baton.events.reading import parsed
 from baton.kernel.http.event_streams import EventStream
 from baton.kernel.http.features import Lifecycle, of
 from baton.people.callers import CallerOf, CallerReaderOf, caller_of_stream
@@ -24,7 +23,6 @@ RETRY_MS = 1_000
 """After what time a browser connects again, in milliseconds."""
 MARGIN = timedelta(minutes=1)
 """How far before a gap its `from` lies: a decision is made some time before it is stored."""
-_PLACE = re.compile(r"([0-9]{1,15})-([0-9]{1,15})", re.ASCII)
 
 
 class Batch(Protocol):
@@ -77,7 +75,8 @@ class FeedRequest:
     def after(self, cursor: str) -> Place | None:
         """Return the place to continue after, None for now. Raises Invalid."""
         # A reconnecting browser sends the header besides its first cursor.
-        return place_of("Last-Event-ID", self._last_event_id) or place_of("cursor", cursor)
+        given = self._last_event_id or cursor
+        return parsed(given, "Last-Event-ID" if self._last_event_id else "cursor") if given else None
 
     def reader(self) -> Principal | None:
         """Return the stream's present reader, None once it has to end."""
@@ -117,20 +116,6 @@ async def _events(
             yield event
         # Set once the reader has accepted all of it.
         sent.place = batch.place
-
-
-def place_of(field: str, text: str) -> Place | None:
-    """Read the place a request continues after, None for none.
-
-    Raises:
-        Invalid: If it is no place; the error names `field`.
-    """
-    if not text:
-        return None
-    found = _PLACE.fullmatch(text)
-    if found is None:
-        raise Invalid(field, f"is `{text}`; pass the id of an event of this stream")
-    return int(found[1]), int(found[2])
 
 
 def event_answer(names: list[str], description: str, example: str) -> dict[int | str, dict[str, Any]]:
