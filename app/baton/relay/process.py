@@ -45,6 +45,8 @@ START_S = 2.0
 """Seconds that a starting relay gives another to listen or to end."""
 STUCK_S = 5.0
 """Seconds after which a relay without an answer is replaced."""
+_M_MMAP_THRESHOLD = -3
+"""Of glibc's `malloc`: the size of a block in pages of its own, which return at once when a large request is answered."""
 _EARLY = 512
 """Answers that are kept until the engine is imported."""
 _COMMANDS = frozenset({"GET /alive", "GET /relay", "DELETE /relay"})
@@ -93,6 +95,10 @@ class Relay:
     def prepare(self) -> None:
         """Import the engine and fetch the rules, after the first answer if there is one soon."""
         self._begun.wait(PREPARE_S)
+        import ctypes  # the engine imports it, too
+
+        with contextlib.suppress(AttributeError):  # another C library
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 18)
         outage, first = self.outage, self._first
         if first is not None:
             outage.fetch(first)
