@@ -36,14 +36,15 @@ class LimitedFiles:
 class SmallDisk:
     """A file system of its own that has no block left: ENOSPC."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, mib=24):
         self.folder = folder
         self.folder.mkdir(exist_ok=True)
-        mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
-        if subprocess.run(mount, check=False, capture_output=True).returncode:
-            pytest.skip("no file system may be mounted here")
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", str(folder)]
+        self.fails = subprocess.run(mount, check=False, capture_output=True).returncode
 
     def fill(self):
+        if self.fails:
+            pytest.skip("no file system may be mounted here")
         with (self.folder / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(b"x" * 4_096)
