@@ -177,7 +177,6 @@ def hung_redis(world):
 
 
 def told(broken, repaired):
-    """Return the fault of a Redis between two commands."""
     return lambda world: between(lambda: world.valkey(*broken.split()), lambda: world.valkey(*repaired.split()))
 
 
