@@ -17,6 +17,7 @@ from bench.soak.load import BUDGET_S, Seen
 from bench.soak.proxy import Proxy
 from bench.soak.world import World
 from tests.attacks.requests import Attack, attacks, send
+from tests.runner.test_disk import SmallDisk
 
 RECOVERY_S = 2.0
 """Maximum time from a dependency's return to complete answers, in seconds."""
@@ -120,6 +121,16 @@ async def disk_full(world: World, hold_s: float) -> float:
     return time.monotonic()
 
 
+async def postgres_disk_full(world: World, hold_s: float) -> float:
+    """Fill the disk of Postgres's tables."""
+    return await _full(world.tables_disk, hold_s)
+
+
+async def home_disk_full(world: World, hold_s: float) -> float:
+    """Fill the disk of the server's home."""
+    return await _full(world.home_disk, hold_s)
+
+
 def redis_told(broken: tuple[str, ...], repaired: tuple[str, ...]) -> Fault:
     """Return the fault of a Redis that answers, but refuses writes."""
 
@@ -209,6 +220,8 @@ SCENARIOS: dict[str, Fault] = {
     "postgres hung": postgres_hung,
     "postgres 200 ms slow": postgres_slow,
     "disk full under redis": disk_full,
+    "disk full under postgres": postgres_disk_full,
+    "disk full under home": home_disk_full,
     "redis out of memory": redis_told(("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
     "redis without scripts": redis_told(
         ("ACL", "SETUSER", "default", "-@scripting"), ("ACL", "SETUSER", "default", "+@all")
@@ -262,4 +275,13 @@ async def _slow(proxy: Proxy, hold_s: float) -> float:
     await proxy.delay(_SLOW_S)
     await asyncio.sleep(hold_s)
     await proxy.delay(0)
+    return time.monotonic()
+
+
+async def _full(disk: SmallDisk, hold_s: float) -> float:
+    await asyncio.to_thread(disk.fill)
+    try:
+        await asyncio.sleep(hold_s)
+    finally:
+        disk.free()
     return time.monotonic()

@@ -24,12 +24,15 @@ from baton.kernel.redis.bundled import program
 from baton.kernel.redis.bundled_process import info
 from bench.soak.load import Http, Load
 from bench.soak.proxy import Proxy
+from tests.runner.test_disk import SmallDisk
 from tests.support.postgres import Postgres
 
 START_S = 60.0
 """Timeout of a part's start, in seconds."""
 CONNECTIONS = 32
 """Simultaneous connections to reach every worker; the system distributes them."""
+DISK_MIB = 512
+"""Size of the disks that can be filled: the home's, and the one of Postgres's tables."""
 
 
 async def until(found: Callable[[], bool], seconds: float) -> bool:
@@ -89,9 +92,11 @@ class World:
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self._folder = folder
         self._settings = settings
-        self.home = folder / "home"
+        self.home_disk = SmallDisk(folder / "home", DISK_MIB)
+        self.home = self.home_disk.folder
         self.valkey = Valkey(folder / "valkey")
         self.postgres = Postgres(folder).make()
+        self.tables_disk = SmallDisk(folder / "tables", DISK_MIB)
         self.redis_proxy = Proxy(str(self.valkey.socket))
         self.postgres_proxy = Proxy(str(self.postgres.sockets / ".s.PGSQL.5432"))
         self.server: psutil.Popen | None = None
@@ -102,7 +107,11 @@ class World:
         await self.valkey.start()
         await self.redis_proxy.start()
         await self.postgres_proxy.start()
-        self.postgres.sql("CREATE DATABASE baton")
+        tables = self.tables_disk.folder
+        shutil.chown(tables, *self.postgres.sockets.stat()[4:6])
+        # Its log is on another disk: without room for it Postgres would end.
+        self.postgres.sql(f"CREATE TABLESPACE small LOCATION '{tables}'")
+        self.postgres.sql("CREATE DATABASE baton TABLESPACE small")
         env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
         env |= {
             "BATON_HOME": str(self.home),
@@ -116,7 +125,6 @@ class World:
             "BATON_LOG_LEVEL": "error",
         }
         env |= self._settings
-        self.home.mkdir()
         with (self._folder / "server.log").open("wb") as log:
             command = [str(Path(sys.executable).parent / "baton"), "serve"]
             self.server = psutil.Popen(command, env=env, stdout=log, stderr=log)
@@ -155,6 +163,8 @@ class World:
         if self.valkey.process is not None and self.valkey.process.poll() is None:
             self.valkey.kill()
         self.postgres.stop()
+        self.home_disk.close()
+        self.tables_disk.close()
 
     def log(self) -> str:
         """Return the server's log."""

@@ -10,7 +10,7 @@ import pytest
 from baton.events.catalogue import TopicCatalogue
 from baton.events.emission import Events, natural_id
 from baton.events.feed import LiveFeed
-from baton.events.log import Log
+from baton.events.log import LOG, NEWER, WAITS, Log
 from baton.events.payloads import SessionStarted
 from baton.events.reading import EventReader
 from baton.events.writer import LogWriter
@@ -121,14 +121,16 @@ async def test_topics_that_are_switched_off_are_not_even_built(redis):
     assert writer.counts()["dropped"] == 0
 
 
-async def test_events_are_the_first_to_be_dropped_while_the_log_is_full(redis):
+@pytest.mark.parametrize("stream", [LOG, NEWER])
+async def test_events_are_the_first_to_be_dropped_while_the_log_is_full(redis, stream):
     writer = LogWriter(redis.url, most_bytes=7_000)
-    await Log(redis).append([b"x"] * 20)
+    await Log(redis).append([b"x"] * 20, WAITS, stream)
     await writer.start()
     emitter = Events(writer)
     emitter.emit(ANN, SessionStarted())
-    while not writer.shedding:  # noqa: ASYNC110 - it is looked at when an entry is appended
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while not writer.shedding:  # noqa: ASYNC110 - it is looked at when an entry is appended
+            await asyncio.sleep(0.01)
     emitter.emit(ANN, SessionStarted())
     assert writer.counts()["shed"] == 1
     await writer.stop()

@@ -8,20 +8,29 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import time
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 import yaml
 from redis import Redis
 
-from baton.events.log import LOG
+from baton.events.log import LATE, LOG, WAITS
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.features import Lifecycle
 from baton.operate.health import Health
+from baton.rules.call.outcome import OutcomeReport
+from tests.operate.test_outages import outages
+from tests.runner.test_disk import SmallDisk
 from tests.support.cases import every
+from tests.support.postgres import Postgres
 from tests.support.processes import children
-from tests.support.server import served, until
+from tests.support.server import served, serving, until
 from tests.support.terminal import ROOT
 
 RULES = {
@@ -111,12 +120,17 @@ class Watched:
         for _ in range(times):
             assert self.http.post("/pre-tool-use", json=CALL | given).status_code == 200
 
-    def alerts(self, *wanted):
+    def valkey(self, *command):
+        with Redis(unix_socket_path=str(self.server.home / "valkey" / "valkey.sock")) as valkey:
+            valkey.execute_command(*command)
+
+    def alerts(self, text=None):
+        return raised(self.before, text or self.scrape())
+
+    def wait(self, *wanted):
         """Wait for alerts; return all."""
-        until(
-            lambda: set(wanted) <= raised(self.before, self.scrape()), about=lambda: raised(self.before, self.scrape())
-        )
-        return raised(self.before, self.scrape())
+        until(lambda: set(wanted) <= self.alerts(), about=self.alerts)
+        return self.alerts()
 
 
 @pytest.fixture
@@ -129,33 +143,81 @@ def watched(tmp_path):
 def test_a_healthy_server_raises_no_alert_and_a_stopped_one_is_unreachable(watched):
     watched.call(50)
     time.sleep(2)  # metrics are a second old at most
-    assert raised(watched.before, watched.scrape()) <= {"BatonSlow"}, "this machine may be busy"
+    assert watched.alerts() <= {"BatonSlow"}, "this machine may be busy"
     assert raised(watched.before, "") == {"BatonUnreachable"}
 
 
-@pytest.mark.slow("hangs Redis")
-def test_a_hung_redis_raises_its_alerts(watched):
-    (valkey,) = children(watched.server.process.pid, called="valkey-server")
-    valkey.suspend()
+@pytest.fixture(scope="module")
+def world():
+    """Watch a server with a Postgres, each on a small disk of its own."""
+    with tempfile.TemporaryDirectory(prefix="baton-") as name, ExitStack() as stack:
+        (folder := Path(name)).chmod(0o755)
+        home, disk = (stack.enter_context(closing(SmallDisk(folder / one, 160))) for one in ("home", "postgres"))
+        postgres = Postgres(folder).make()
+        stack.callback(postgres.stop)
+        server = stack.enter_context(serving(home.folder, BATON_DATABASE_URL=postgres.url("postgres")))
+        token = (home.folder / "admin-token").read_text().strip()
+        watched = Watched(server, stack.enter_context(server.client(Authorization=f"Bearer {token}")))
+        watched.home, watched.postgres, watched.disk = home, postgres, disk
+        yield watched
+
+
+@contextmanager
+def between(breaks, repairs):
+    breaks()
     try:
-        watched.call(20)
-        assert watched.alerts("BatonDependencyDown", "BatonDegraded", "BatonSlow") == {
-            "BatonDependencyDown", "BatonDegraded", "BatonSlow",
-        }  # fmt: skip
+        yield
     finally:
-        valkey.resume()
-    until(lambda: "BatonDependencyDown" not in raised(watched.before, watched.scrape()))
+        repairs()
 
 
-def test_a_bad_policy_and_a_bad_record_raise_their_alerts(watched):
+def hung_redis(world):
+    (valkey,) = children(world.server.process.pid, called="valkey-server")
+    return between(valkey.suspend, valkey.resume)
+
+
+def told(broken, repaired):
+    return lambda world: between(lambda: world.valkey(*broken.split()), lambda: world.valkey(*repaired.split()))
+
+
+@pytest.mark.slow("breaks what a server depends on")
+@pytest.mark.parametrize(
+    ("fault", "down", "cause", "others"),
+    [
+        (hung_redis, "redis", "", {"BatonDegraded", "BatonSlow"}),
+        (told("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"), "redis", "OOM", {"BatonDegraded"}),
+        (told("ACL SETUSER default -@scripting", "ACL SETUSER default +@all"), "redis", "NOPERM", {"BatonDegraded"}),
+        (told("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"), "redis", "READONLY", {"BatonDegraded"}),
+        (lambda world: world.postgres.hung(), "database", "it does not answer", set()),
+        (lambda world: between(world.disk.fill, world.disk.free), "database", "No space left on device", set()),
+        (lambda world: between(world.home.fill, world.home.free), "disk", "no space left on device", {"BatonDegraded"}),
+    ],
+)
+def test_a_fault_raises_its_alerts_and_is_logged_at_each_end(world, fault, down, cause, others):
+    world.before, is_up = world.scrape(), ("baton_dependency_up", f'dependency="{down}"')
+    logged, expected = len(outages(world.server, down)), {"BatonDependencyDown", *others}
+    with fault(world):
+        until(lambda: world.call(20) or (not series(text := world.scrape())[is_up] and expected <= world.alerts(text)))
+        assert world.alerts() <= expected | {"BatonSlow"}, "this machine may be busy"
+        until(lambda: cause in world.http.get("/status").json()["causes"].get(down, ""))
+        assert [world.http.get(path).json()["status"] for path in ("/readyz", "/status")] == ["ready", "degraded"]
+        until(lambda: outages(world.server, down)[logged:])
+    until(lambda: "BatonDependencyDown" not in world.alerts())
+    begun, ended = until(lambda: len(found := outages(world.server, down)[logged:]) == 2 and found)
+    assert all(part in begun for part in (f"{down} is unavailable at", cause))
+    assert "is available again" in ended
+
+
+def test_a_bad_policy_a_bad_record_and_a_lost_outcome_raise_their_alerts(watched):
     folder = watched.server.home / "policies"
     folder.mkdir(exist_ok=True)
     (folder / "config.yaml").write_text("rules: 7\n")
-    assert watched.alerts("BatonPoliciesRefused") == {"BatonPoliciesRefused"}
+    assert watched.wait("BatonPoliciesRefused") == {"BatonPoliciesRefused"}
     (folder / "config.yaml").unlink()
-    with Redis(unix_socket_path=str(watched.server.home / "valkey" / "valkey.sock")) as valkey:
-        valkey.xadd(LOG, {"r": b"\xc1 garbage"})
-    assert "BatonRecordsSetAside" in watched.alerts("BatonRecordsSetAside")
+    old = OutcomeReport(datetime.now(UTC), "default", "ada", "s", "", "Read", "toolu_1", "ran")
+    watched.valkey("XADD", LOG, "*", WAITS, b"\xc1 garbage")
+    watched.valkey("XADD", LATE, "1-1", WAITS, msgspec.msgpack.encode(old))
+    watched.wait("BatonRecordsSetAside", "BatonOutcomesGivenUp")
 
 
 @pytest.mark.slow("fills Redis and the spool")
@@ -168,14 +230,14 @@ def test_a_locked_database_and_a_full_disk_of_the_spool_raise_their_alerts_and_e
 
     def lost():
         watched.call(100, **big)
-        return "BatonRecordsLost" in raised(watched.before, watched.scrape())
+        return "BatonRecordsLost" in watched.alerts()
 
     until(lost)
-    assert {"BatonRecordsWait", "BatonRecordsLost"} <= watched.alerts("BatonRecordsWait")
+    assert {"BatonRecordsWait", "BatonRecordsLost"} <= watched.wait("BatonRecordsWait")
     drain.rlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     lock.execute("ROLLBACK")
     lock.close()
-    until(lambda: "BatonRecordsWait" not in raised(watched.before, watched.scrape()))
+    until(lambda: "BatonRecordsWait" not in watched.alerts())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import contextlib
 import resource
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -36,22 +37,23 @@ class LimitedFiles:
 class SmallDisk:
     """A file system of its own that has no block left: ENOSPC."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: Path, mib: int = 24) -> None:
         self.folder = folder
         self.folder.mkdir(exist_ok=True)
-        mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
-        if subprocess.run(mount, check=False, capture_output=True).returncode:
-            pytest.skip("no file system may be mounted here")
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", str(folder)]
+        self.fails = subprocess.run(mount, check=False, capture_output=True).returncode
 
-    def fill(self):
+    def fill(self) -> None:
+        if self.fails:
+            pytest.skip("no file system may be mounted here")
         with (self.folder / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(b"x" * 4_096)
 
-    def free(self):
+    def free(self) -> None:
         (self.folder / "filler").unlink(missing_ok=True)
 
-    def close(self):
+    def close(self) -> None:
         subprocess.run(["umount", "-l", str(self.folder)], check=False)
 
 
