@@ -12,9 +12,9 @@ from baton.kernel.http.serving.hot_routes import Headers, Request, Response, dec
 from baton.lib.bash.model import SOMEWHERE, Category, Shell
 from baton.machines.known_clients import read_tool_input
 from baton.machines.session_projects import ClientActivity
-from baton.rules.call.call import ModelChoice, Step, ToolCall
+from baton.rules.call.call import ModelChoice, Step, ToolCall, call_of
 from baton.rules.call.verdict import RuleHit, Verdict
-from baton.shared.caller import PROTOCOL, Caller, as_call
+from baton.shared.caller import PROTOCOL, Caller
 from baton.shared.decided import Decision, ModeInForce
 from baton.shared.storable import project_name
 
@@ -178,7 +178,7 @@ def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
 
 
 def _as_call(payload: _Payload, caller: Caller) -> ToolCall:
-    return as_call(caller, payload, project_name(payload.project))
+    return call_of(payload, project_name(payload.project) or caller.project, caller.root, caller.worktrees)
 
 
 def decode_call(body: bytes, caller: Caller) -> ToolCall:

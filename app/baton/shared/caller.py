@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from baton.clients.event import CallFields
-from baton.rules.call.call import MODELS, Principal, SessionModels, ToolCall
+from baton.rules.call.call import MODELS, Principal, SessionModels, ToolCall, call_of
 from baton.rules.call.places.places import normal
 
 PROTOCOL = "1"
@@ -127,19 +127,6 @@ def _version(agent: str) -> str:
     return found[1].replace("-", ".") if found else ""
 
 
-def as_call(caller: Caller, event: CallFields, project: str = "") -> ToolCall:
-    """Build the call of a payload. Its own project counts before the caller's."""
-    return ToolCall(
-        client=event.client,
-        session_id=event.session_id,
-        tool_name=event.tool_name,
-        tool_input=event.tool_input,
-        tool_use_id=event.tool_use_id,
-        agent_id=event.agent_id,
-        agent_type=event.agent_type,
-        cwd=event.cwd,
-        project=project or caller.project,
-        project_root=caller.root,
-        worktrees=caller.worktrees,
-        permission_mode=event.permission_mode,
-    )
+def as_call(caller: Caller, event: CallFields) -> ToolCall:
+    """Build the call of a hook's payload."""
+    return call_of(event, caller.project, caller.root, caller.worktrees)

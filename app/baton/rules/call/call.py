@@ -105,6 +105,24 @@ class ToolCall(CallFields, frozen=True, kw_only=True):
         return self.agent_id != ""
 
 
+def call_of(payload: CallFields, project: str, root: str, worktrees: tuple[str, ...]) -> ToolCall:
+    """Build the call of a payload, made in a project."""
+    return ToolCall(
+        client=payload.client,
+        session_id=payload.session_id,
+        tool_name=payload.tool_name,
+        tool_input=payload.tool_input,
+        tool_use_id=payload.tool_use_id,
+        agent_id=payload.agent_id,
+        agent_type=payload.agent_type,
+        cwd=payload.cwd,
+        project=project,
+        project_root=root,
+        worktrees=worktrees,
+        permission_mode=payload.permission_mode,
+    )
+
+
 # The user, team, organisation and role of a request, after authentication.
 
 
