@@ -24,8 +24,6 @@ THREADS, PER_S = 8, 50
 CALLS = 200
 """Calls of a session."""
 STORED_S = 300.0
-GATHERED_S = 0.05
-"""A killed server loses the records that it gathers, for 10 ms (docs/operations.md), and answers may be read a bit later."""
 SOAKED = "soak-"
 
 
@@ -36,17 +34,9 @@ class Load:
         self.expected = {line: relay.line(line).word for line in LINES}
         self._relay, self._ends = relay, threading.Event()
         self.ids: Counter[str] = Counter()
-        self.answered: dict[str, float] = {}
-        """When the server answered a call, by the clock of `time.monotonic`."""
-        self.kills: list[float] = []
         self.calls = self.without = 0
         self.slowest_s = 0.0
         self.wrong: list[str] = []
-
-    def unrecorded(self, recorded: Counter[str]) -> int:
-        """Return how many calls lack a record, but for those answered just before a kill."""
-        answered = [self.answered.get(one, 0.0) for one in self.ids.keys() - recorded.keys()]
-        return sum(all(abs(at - kill) > GATHERED_S for kill in self.kills) for at in answered)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -78,9 +68,7 @@ class Load:
             is_without = found.headers.get("baton-degraded", "").startswith("server")
             self.without += is_without
             self.slowest_s = max(self.slowest_s, time.monotonic() - began)
-            self.ids[decision := found.headers.get("baton-decision-id", "")] += 1
-            if not is_without:
-                self.answered[decision] = time.monotonic()
+            self.ids[found.headers.get("baton-decision-id", "")] += 1
             if (found.status, found.word) != (200, self.expected[line]):
                 self.wrong.append(f"{line}: {found.status} {found.word}")
 
@@ -127,7 +115,6 @@ def run(folder: Path, faults: list[tuple[Callable[[Server, float], None], float]
                 for fault, hold_s in faults:
                     calls, without, load.slowest_s = load.calls, load.without, 0.0
                     time.sleep(settle_s)
-                    load.kills += [time.monotonic()] if fault is killed else []
                     fault(server, hold_s)
                     until(lambda: relay.state()["server"] == "up", STORED_S)
                     time.sleep(settle_s)
@@ -138,7 +125,7 @@ def run(folder: Path, faults: list[tuple[Callable[[Server, float], None], float]
                     )
             until(lambda: relay.line("ls").status and relay.state()["records_waiting"] == 0, STORED_S)
             recorded, end = _recorded(server), time.monotonic() + STORED_S
-            while load.unrecorded(recorded) and time.monotonic() < end:
+            while load.ids.keys() - recorded.keys() and time.monotonic() < end:
                 time.sleep(1)
                 recorded = _recorded(server)
         finally:
@@ -148,7 +135,7 @@ def run(folder: Path, faults: list[tuple[Callable[[Server, float], None], float]
         calls=load.calls,
         without=load.without,
         wrong=load.wrong,
-        lost=load.unrecorded(recorded) + load.calls - len(load.ids),
+        lost=load.calls - len(load.ids.keys() & recorded.keys()),
         doubled=sum(recorded.values()) - once + len(recorded.keys() - load.ids.keys()),
     )
 
