@@ -23,6 +23,7 @@ from baton.rules.call.call import Principal, ToolCall
 from baton.rules.call.verdict import Verdict
 from tests.hooks.shim import HOOKS
 from tests.support.cases import every
+from tests.support.examples import examples
 from tests.support.forge import forge
 from tests.support.server import BATON, served, serving, until
 
@@ -471,6 +472,7 @@ PLACED = st.builds(lambda act, places: {key: act[key] for key in OF_CALL} | plac
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("changed", [*OF_CALL, *WHOSE])
+@examples(25)
 @given(one=PLACED, other=PLACED)
 async def test_an_approval_passes_its_own_act_once_and_no_other(database, redis, shipped, one, other, changed):
     other, example = one | {changed: other[changed]}, uuid4().hex

@@ -148,8 +148,7 @@ def test_last_calls_before_the_loss_are_recorded_again_and_earlier_ones_are_not(
         machine.outage.answered(hook, content)
     machine.word()
     kept = [json.loads(line) for line in machine.bundles.spool.first(9)]
-    assert [(one["id"], one["effect"]) for one in kept[:2]] == [(hooks[1].id, "deny"), (hooks[2].id, "abstain")]
-    assert len(kept) == 3
+    assert [(one["id"], one["effect"]) for one in kept[:-1]] == [(hooks[1].id, "deny"), (hooks[2].id, "abstain")]
 
 
 def test_records_outlast_the_token_they_were_made_with_and_its_rules_do_not(machine):

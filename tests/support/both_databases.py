@@ -1,6 +1,6 @@
 """A pytest plugin: of the tests for SQLite and Postgres, `make test` runs all on SQLite and some on Postgres.
 
-`make test-all` runs all on both. The selection does not depend on the order or on other tests.
+`make test-all` runs all on both, `.ci/run` leaves them out. The selection does not depend on the order or on other tests.
 """
 
 from zlib import crc32
@@ -19,6 +19,7 @@ def pytest_collection_modifyitems(items):
         twin = _twin(item)
         if twin in names and crc32(twin.encode()) % ONE_IN:
             item.add_marker(slow)
+            item.add_marker(pytest.mark.twin)
 
 
 def _twin(item):

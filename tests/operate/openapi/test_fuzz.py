@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.server import served
 
 pytestmark = pytest.mark.slow("sends thousands of requests")
@@ -42,6 +43,7 @@ TYPED = ["/pre-tool-use", "/policies/evaluate", "/session-start", "/session-end"
 
 
 @pytest.mark.parametrize("path", TYPED)
+@examples(40)
 @given(body=BODIES)
 def test_typed_endpoints_answer_or_name_the_field(http, path, body):
     response = http.post(path, content=body)

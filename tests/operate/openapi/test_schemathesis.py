@@ -23,7 +23,7 @@ def test_the_api_keeps_what_its_document_says(tmp_path):
         settings.write_text(SETTINGS.read_text() + SHORT.read_text())
         words = [*command(str(document), examples=1, seed=1, settings=settings), "--url", server.url]
         done = subprocess.run(
-            words, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
+            words, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=900, check=False
         )
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
     assert counted(done.stdout) > 1_000
