@@ -85,7 +85,7 @@ def said(on_postgres):
 def test_without_a_database_nothing_is_counted_as_none(on_postgres, postgres):
     with on_postgres.client(Authorization=f"Bearer {on_postgres.token}") as http:
         http.post("/pre-tool-use", json=CALL).raise_for_status()
-        until(lambda: http.get("/status").json()["decisions"])
+        until(lambda: http.get("/status").json().get("decisions"))
         until(lambda: http.get("/status").json()["status"] == "ready")
         assert ": ready, for" in said(on_postgres)
 
