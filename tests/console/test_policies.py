@@ -115,7 +115,8 @@ def activate(page, why=""):
     page.get_by_role("button", name="Activate", exact=True).click()
     page.get_by_role("dialog").get_by_label("Why").fill(why)
     page.get_by_role("button", name="Activate it").click()
-    page.get_by_text(re.compile(r"Version \d+ is in force")).first.wait_for()
+    said = page.get_by_text(re.compile(r"Version \d+ is in force")).or_(page.get_by_role("alert")).first
+    assert "in force" in said.inner_text()
 
 
 def test_a_refusal_by_a_locked_rule_offers_ways_that_end_and_one_click_undoes(no_layers, signed_in):

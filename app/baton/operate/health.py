@@ -39,6 +39,8 @@ SLOW_S = 2.0
 """Maximum wait of an operator's answer for a silent database, and for a slow one, in seconds."""
 CLOCK_S = 30.0
 """Difference between clocks that is reported, in seconds."""
+DISK_S = 10.0
+"""Period of the looks at a disk that has room, in seconds: each wakes a thread."""
 LEAST_DISK = 1 << 20
 """Free bytes below which the home's disk counts as full."""
 MOST_KEPT = 200
@@ -96,7 +98,7 @@ class Health:
         }
         self._logged: set[Dependency] = set()
         self._clocks: dict[Dependency, float] = {}
-        self._ahead_s = 0.0
+        self._ahead_s = self._disk_until = 0.0
         self._drain = ""  # why this machine's drain cannot store entries
         self._looks: dict[Dependency, asyncio.Task[str]] = {}
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
@@ -218,7 +220,11 @@ class Health:
         return "it is read-only" if is_read_only else ""
 
     async def _look_at_disk(self) -> str:
-        return await asyncio.to_thread(_full, self._home)
+        if time.monotonic() < self._disk_until:
+            return ""
+        cause = await asyncio.to_thread(_full, self._home)
+        self._disk_until = 0.0 if cause else time.monotonic() + DISK_S
+        return cause
 
     def _compare_clocks(self) -> None:
         ahead_s = max(self._clocks.values(), key=abs, default=0.0)
