@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -68,14 +69,13 @@ def socket_of_relay():
 
 
 def _ask(path: Path, method: str, target: str, body: bytes = b"") -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("localhost", timeout=5)
-    connection.sock = socket.socket(socket.AF_UNIX)
-    connection.sock.connect(str(path))
-    connection.request(method, target, body, {"Authorization": "Bearer mine"})
-    answer = connection.getresponse()
-    content = answer.read()
-    connection.close()
-    return answer.status, content
+    with closing(http.client.HTTPConnection("localhost")) as connection:
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(5)
+        connection.sock.connect(str(path))
+        connection.request(method, target, body, {"Authorization": "Bearer mine"})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
 
 
 def test_hooks_share_connections_and_keep_their_own_token(socket_of_relay):

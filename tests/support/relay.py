@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,13 +62,13 @@ class Relay:
         self.process.wait()
 
     def ask(self, method: str, target: str, body: bytes = b"", **headers: str) -> Answered:
-        connection = http.client.HTTPConnection("localhost", timeout=30)
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.connect(str(self.socket))
-        connection.request(method, target, body, headers)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
+        with closing(http.client.HTTPConnection("localhost")) as connection:
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.settimeout(30)
+            connection.sock.connect(str(self.socket))
+            connection.request(method, target, body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
         return Answered(
             answer.status,
             {name.lower(): value for name, value in answer.getheaders()},
