@@ -53,8 +53,9 @@ test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the tests, but for th
 	$(PYTEST) $(OPTIONS)
 
 test-all: MARKED ?= not e2e
+test-all: EXAMPLES ?= thorough
 test-all: $(VENV)/.test $(VENV)/.browser $(VENV)/.clients $(VENV)/.model ## Run every test, the slow ones as well, in a random order (SEED repeats one)
-	$(PYTEST) -m "$(MARKED)" --hypothesis-profile=thorough --second-chance -p randomly --randomly-dont-reset-seed --randomly-seed=$(or $(SEED),$(shell date +%s))
+	$(PYTEST) -m "$(MARKED)" --hypothesis-profile=$(EXAMPLES) --second-chance -p randomly --randomly-dont-reset-seed --randomly-seed=$(or $(SEED),$(shell date +%s))
 
 stress: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run `make test` ten times beside three busy loops and with SIGINT ignored (RUNS=10)
 	tests/support/stress.sh $(or $(RUNS),10)

@@ -124,6 +124,17 @@ def test_a_change_of_what_is_stored_is_a_new_version():
     assert (WAITS, layout) == (b"r", "9abea8c71abfdd86"), told
 
 
+@pytest.mark.parametrize("begun", [[], [b"new"]])
+async def test_what_an_earlier_version_left_is_moved_once(redis, begun):
+    log = Log(redis)
+    await log.append(begun)
+    await redis.pipeline([(b"XADD", b"baton:records", b"*", WAITS, b"old"), (b"SET", b"baton:x", b"1")])
+    await log.adopt()
+    await log.adopt()
+    assert await left(redis) == [*begun, b"old"]
+    assert await redis.call(b"MGET", b"{baton}:x", b"baton:x") == [b"1", None]
+
+
 async def test_redis_away_is_said_so():
     away = Redis("redis://127.0.0.1:1", timeout_s=0.05)
     await away.start()

@@ -112,29 +112,29 @@ def test_an_upgrade_and_a_rollback_lose_no_call_no_outcome_and_no_token(
             drain.suspend()
             pairs = [(old, old), (old, new), (new, old), (new, new)]
             try:
-                for number in range(100):
+                for number in range(40):
                     all_calls.call(*pairs[number % 4])
                 with Redis.from_url(valkey_url) as valkey:
-                    until(lambda: valkey.xlen(NEWER) >= 90, about=all_calls.stored)
+                    until(lambda: valkey.xlen(NEWER) >= 36, about=all_calls.stored)
                 early = all_calls.stored()
                 assert {version for version, _ in early.values()} <= {"old"}, "old drains leave entries of new servers"
             finally:
                 drain.resume()
-            for number in range(100):
+            for number in range(40):
                 all_calls.call(*pairs[number % 4])
-            whole = {n: (("old", "old", "new", "new")[(n - 1) % 4], "ran") for n in range(1, 201)}
+            whole = {n: (("old", "old", "new", "new")[(n - 1) % 4], "ran") for n in range(1, 81)}
             until(lambda: all_calls.stored() == whole, about=lambda: differing(all_calls.stored(), whole))
             # A rollback: first the old servers stop, then the new ones, which store what is left.
             for number in range(40):
                 all_calls.call(*pairs[number % 4])
             assert old.stop() == 0
             assert new.stop() == 0
-        whole = {n: (("old", "old", "new", "new")[(n - 1) % 4], "ran") for n in range(1, 241)}
+        whole = {n: (("old", "old", "new", "new")[(n - 1) % 4], "ran") for n in range(1, 121)}
         assert all_calls.stored() == whole
         old.start()
         for _ in range(4):
             all_calls.call(old, old)
-        whole |= dict.fromkeys(range(241, 245), ("old", "ran"))
+        whole |= dict.fromkeys(range(121, 125), ("old", "ran"))
         until(lambda: all_calls.stored() == whole, about=lambda: differing(all_calls.stored(), whole))
 
 
