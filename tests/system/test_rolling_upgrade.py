@@ -46,7 +46,7 @@ class Versions:
             token = {"Authorization": f"Bearer {self.tokens[(self.count + number) % 2]}"}
             with server.agent(**token) as http:
                 answer = http.post("/hooks/claude-code", json=call | {"hook_event_name": name, "tool_response": {}})
-            assert answer.status_code == 200 and "baton-degraded" not in answer.headers, (answer.headers, answer.text)
+            assert (answer.status_code, answer.headers.get("baton-degraded")) == (200, None), answer.text
             # A tool takes longer than its decision waits in the server.
             with server.agent(**self.admin) as http:
                 until(lambda http=http: http.get("/status").json()["records"]["queued"] == 0)
