@@ -36,6 +36,7 @@ from baton.local.server import UnixConnection
 from baton.relay.native import HEADER
 from bench.server import serving
 from tests.hooks.shim import HOOKS, PYTHON, Scripted
+from tests.support.processes import waits
 from tests.support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -242,12 +243,6 @@ def _relay(config: Path, lines: str, socket: Path, relays: list[subprocess.Popen
     return place
 
 
-def _switches(relay: psutil.Process) -> int:
-    """Return how often the threads of a process have waited."""
-    tasks = Path(f"/proc/{relay.pid}/task").iterdir()
-    return sum(int((one / "status").read_text().partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for one in tasks)
-
-
 def _state(socket: Path) -> dict[str, object]:
     connection = UnixConnection(socket, 10)
     connection.request("GET", "/relay")
@@ -291,9 +286,9 @@ def away() -> None:
                 _post(kept, {HEADER: secret}, _call(f"git show {number}"))
             kept.close()
             time.sleep(1)
-            after, woken = relay.memory_info().rss, _switches(relay)
+            after, woken = relay.memory_info().rss, waits(relay)
             time.sleep(IDLE_S)
-            woken = _switches(relay) - woken
+            woken = waits(relay) - woken
         finally:
             for one in relays:
                 one.terminate()

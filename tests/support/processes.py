@@ -1,6 +1,7 @@
 """Inspects processes, even ending ones. It starts and ends none."""
 
 import contextlib
+from pathlib import Path
 
 import psutil
 
@@ -29,3 +30,9 @@ def descendants(pid):
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
+
+
+def waits(process):
+    """Return how often the threads of a process have waited: each wait ends with a wake-up."""
+    states = ((one / "status").read_text() for one in Path(f"/proc/{process.pid}/task").iterdir())
+    return sum(int(state.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for state in states)
