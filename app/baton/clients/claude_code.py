@@ -94,6 +94,7 @@ SPEC = spec.Spec(
     ),
     longest_wait=540,
     waiting="`running PreToolUse hook` with the seconds; Esc ends the hook. Its `defer` ends a headless run with code 0; Baton waits instead",
+    notice_at_end=True,
     task_tool="Task tool",
     task_call=("Task", {"prompt": "{prompt}", "subagent_type": "{agent}"}),
     project_file=".claude/settings.json",

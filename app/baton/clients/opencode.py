@@ -48,6 +48,7 @@ SPEC = Spec(
     tools=_TOOLS,
     longest_wait=540,
     waiting="the call, no hook; Esc twice ends the turn, and the hook waits on",
+    agents_by_file=True,
     task_tool="task tool",
     task_call=("task", {"description": "{name}", "prompt": "{prompt}", "subagent_type": "{agent}"}),
     agents={"Explore": "explore", "general-purpose": "general"},

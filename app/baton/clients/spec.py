@@ -66,6 +66,9 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     takes_model: bool = True  # whether it accepts a rule's model when starting a sub-agent
     takes_rewrites: bool = True  # whether it accepts a changed tool input
     advice_after: bool = False  # whether the model gets advice on a call only with the call's result
+    notice_at_end: bool = False  # whether the person sees the message in the answer to a turn's end
+    starts_at_once: bool = False  # whether the hooks of a session's start and of its first prompt run at once
+    agents_by_file: bool = False  # whether an agent is named after its file
 
     project_file: str  # the file of a project's hooks, relative to the project's folder
     form: Literal["groups", "flat", "own file", "plugin"] = "groups"  # groups like Claude Code's, flat, own file

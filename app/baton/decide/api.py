@@ -10,7 +10,7 @@ from baton.decide.service import PreToolUse
 from baton.kernel.http.fields import LONGEST_TEXT, optional_text, required_text
 from baton.kernel.http.serving.hot_routes import Headers, Request, Response, decode_object, encode
 from baton.lib.bash.model import SOMEWHERE, Category, Shell
-from baton.machines.known_clients import read_tool_input
+from baton.machines.known_clients import read_fields
 from baton.machines.session_projects import ClientActivity
 from baton.rules.call.call import ModelChoice, Step, ToolCall, call_of
 from baton.rules.call.verdict import RuleHit, Verdict
@@ -157,11 +157,6 @@ class _Payload(CallFields, frozen=True, kw_only=True):
     permissionMode: _Absent = UNSET  # noqa: N815
 
 
-_SPELLINGS = {
-    "session_id": "sessionId", "agent_id": "agentId", "agent_type": "agentType", "cwd": "directory", "project": "project",
-    "permission_mode": "permissionMode", "tool_use_id": "toolUseId",
-}  # fmt: skip
-"""Other names of fields that are texts."""
 _decode_payload = msgspec.json.Decoder(_Payload).decode
 
 
@@ -171,10 +166,9 @@ def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
     Raises:
         Invalid: If a field is missing or of a wrong type; the error names it.
     """
-    tool = required_text(payload, "tool_name", "toolName")
-    fields: dict[str, Any] = {name: optional_text(payload, name, other) for name, other in _SPELLINGS.items()}
-    client, tool_input = optional_text(payload, "client") or CLIENT, read_tool_input(tool, payload)
-    return _as_call(_Payload(client=client, tool_name=tool, tool_input=tool_input, **fields), caller)
+    required_text(payload, "tool_name", "toolName")
+    client, project = optional_text(payload, "client") or CLIENT, optional_text(payload, "project")
+    return _as_call(_Payload(client=client, project=project, **read_fields(payload)), caller)
 
 
 def _as_call(payload: _Payload, caller: Caller) -> ToolCall:

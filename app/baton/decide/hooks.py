@@ -57,8 +57,6 @@ class StartPatterns:
 _ON_BATON = "guardrails/baton-"
 """Rules that stop attempts on Baton itself."""
 _UNASKED = " Nobody can be asked while a skill or a command is loaded: the person may run the line in a terminal."
-_SHOWS_AT_THE_END = frozenset({"claude-code"})
-"""Clients that show a person the message in the answer to the end of a turn; elsewhere it waits for the next prompt."""
 LONGEST_WAIT_S = 540
 _SHOWN = 200
 """Characters of a line that a reason shows."""
@@ -259,7 +257,7 @@ class Hooks:
         self._outcomes.turn_ended(caller, event)
         if event.name == "SubagentStop":
             return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
-        if event.client not in _SHOWS_AT_THE_END:
+        if not words_of(event.client).notice_at_end:  # it waits for the next prompt
             return HookOutcome()
         return _with_notice(HookOutcome(), await self._outcomes.notice(caller.principal, event.session_id))
 

@@ -12,7 +12,7 @@ from baton.decide.hooks import StartPatterns
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.fields import optional_count, optional_text, required_text
 from baton.kernel.http.serving.hot_routes import Request, Response, decode_object, encode
-from baton.machines.known_clients import read_tool_input
+from baton.machines.known_clients import read_fields
 from baton.rules.call.modes import Mode
 from baton.sessions.history import Outcomes
 from baton.sessions.service import Sessions
@@ -123,21 +123,15 @@ def read_event(payload: dict[str, Any], name: EventName) -> HookEvent:
     Raises:
         Invalid: If a field is missing or of a wrong type; the error names it.
     """
-    tool = optional_text(payload, "tool_name", "toolName")
+    required_text(payload, "session_id", "sessionId")
     return HookEvent(
         client="api",
         name=name,
         native_name=name,
-        session_id=required_text(payload, "session_id", "sessionId"),
-        agent_id=optional_text(payload, "agent_id", "agentId"),
-        agent_type=optional_text(payload, "agent_type", "agentType"),
-        cwd=optional_text(payload, "cwd", "directory"),
-        tool_name=tool,
-        tool_input=read_tool_input(tool, payload),
-        tool_use_id=optional_text(payload, "tool_use_id", "toolUseId"),
         tool_response=payload.get("tool_response", payload.get("toolResponse")),
         source=optional_text(payload, "source"),
         model=optional_text(payload, "model"),
         reason=optional_text(payload, "reason"),
         duration_ms=optional_count(payload, "duration_ms", "durationMs"),
+        **read_fields(payload),
     )

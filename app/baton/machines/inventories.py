@@ -9,6 +9,7 @@ from collections import OrderedDict
 
 import msgspec
 
+from baton.clients.registry import words_of
 from baton.kernel.redis.client import Redis, RedisUnavailable, digest, place_key, session_tag
 from baton.machines.inventory import Inventory, read
 from baton.rules.call.call import OwnAgent, Principal
@@ -19,7 +20,6 @@ MOST = 200  # maximum number of a user's inventories and projects. Beyond it, al
 REMEMBERED = 2_000  # maximum number of cached inventories and sessions per process
 PATIENCE_S = 0.5  # timeout of a session's first prompt for its agents, in seconds. The hook's own is 14.
 _PAUSE_S = 0.03
-_STARTS_AT_ONCE = "copilot-cli"
 DEGRADED = "agents"  # the entry in an answer's `degraded` for an unreadable inventory
 PROVIDER = "claude-code"  # the default client of requests without one
 
@@ -116,13 +116,13 @@ class Inventories:
     ) -> tuple[Inventory | None, bool]:
         """Return `of_session`, but wait up to `PATIENCE_S` for a reporting shim, once per session.
 
-        The first prompt may directly follow the session start, and Copilot CLI runs both hooks at once.
+        The first prompt may directly follow the session start, and some clients run both hooks at once.
         """
         tag = session_tag(principal, session_id)
         until = time.monotonic() + (0.0 if tag in self._awaited else PATIENCE_S)
         while True:
             found, missing = await self.of_session(principal, session_id, client, project)
-            starting = client == _STARTS_AT_ONCE and found is None and tag not in self._sessions
+            starting = words_of(client).starts_at_once and found is None and tag not in self._sessions
             if not (missing or starting) or time.monotonic() >= until or not self._redis.up:
                 break
             await asyncio.sleep(_PAUSE_S)

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from baton.clients.registry import words_of
 from baton.kernel.base.errors import Invalid
 from baton.lib.router.agents import front_matter
 from baton.lib.text.masking import mask
@@ -21,7 +22,6 @@ _LONGEST_FRONT = 16_384
 _HEAD = re.compile(r"= ([a-z]+)(?::([\w.-]{1,100}))? ([^\n]{1,300})")
 _NAME = re.compile(r"[^\W_][\w.:@/-]{0,99}")
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/@\[\]-]{0,199}")
-_NAMED_BY_FILE = frozenset({"opencode", "copilot-cli"})  # clients that name an agent after its file
 _SOURCES = frozenset(get_args(Source))
 
 
@@ -89,7 +89,7 @@ def _files(text: str) -> Iterator[tuple[Source, str, str, str]]:
 def _agent(client: str, source: Source, plugin: str, file: str, front: Mapping[str, Any]) -> OwnAgent | None:
     stem = file.rpartition(".")[0] or file
     said = front.get("name")
-    by_file = client in _NAMED_BY_FILE or not isinstance(said, str | int)
+    by_file = words_of(client).agents_by_file or not isinstance(said, str | int)
     name = stem.removesuffix(".agent") if by_file else str(said).strip()
     if (
         not _NAME.fullmatch(name)

@@ -6,11 +6,12 @@ because the whole import takes longer than most commands.
 Exit codes: 0 success, 1 findings, 2 the command cannot be carried out.
 """
 
+import json
 import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -23,18 +24,8 @@ from baton.local.server import Api
 from baton.shared import policy_folders
 
 if TYPE_CHECKING:
+    from baton.rules.call.verdict import Facts
     from baton.rules.policy.load import Fault, PolicySet
-import json
-from typing import get_args
-
-from baton.clients.tool_inputs import UnreadableInput, tool_input_of
-from baton.lib.text.yaml_lines import did_you_mean
-from baton.rules.call.call import ToolCall
-from baton.rules.call.verdict import Facts, Level
-
-# Reads payloads as clients post them, for `baton policy`. The server reads them in `baton.clients`.
-
-_CAMEL = {"sessionId": "session_id", "toolName": "tool_name", "toolInput": "tool_input", "agentId": "agent_id"}
 
 
 class CallError(UsageError):
@@ -60,7 +51,7 @@ def read_calls(text: str) -> list[dict[str, Any]]:
     for payload in found:
         if not isinstance(payload, dict):
             raise CallError(f"a payload must be a JSON object, not `{json.dumps(payload)[:40]}`")
-    return [{_CAMEL.get(key, key): value for key, value in payload.items()} for payload in found]
+    return found
 
 
 def one_call(text: str) -> dict[str, Any]:
@@ -71,24 +62,26 @@ def one_call(text: str) -> dict[str, Any]:
     return found[0]
 
 
-def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> Facts:
+def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> "Facts":
     """Return the facts for deciding a payload. Raise CallError."""
+    from msgspec.structs import replace
+
+    from baton.clients.claude_code import SPEC, read_as
+    from baton.clients.event import UnreadableFieldError, text
+    from baton.lib.text.yaml_lines import did_you_mean
+    from baton.rules.call.call import call_of
+    from baton.rules.call.verdict import Facts, Level
+
     levels: dict[str, Level] = {name: name for name in get_args(Level)}
     if level not in levels:
         raise CallError(f"unknown level `{level}`{did_you_mean(level, list(levels))}")
-    tool, tool_input = payload.get("tool_name"), payload.get("tool_input", {})
-    if not isinstance(tool, str) or not tool:
-        raise CallError("a payload needs `tool_name`, a string")
     try:
-        tool_input = tool_input_of(tool, tool_input)
-    except UnreadableInput as error:
-        raise CallError(f"`tool_input` {error}") from None
-    texts: dict[str, Any] = {
-        key: value
-        for key in ("session_id", "agent_id", "agent_type", "cwd", "project", "project_root", "permission_mode")
-        if isinstance(value := payload.get(key), str)
-    }
-    call = ToolCall(client="cli", tool_name=tool, tool_input=tool_input, **{"session_id": "", **texts})
+        event = read_as(replace(SPEC, name="cli"), payload, "PreToolUse")
+    except UnreadableFieldError as error:
+        raise CallError(str(error)) from None
+    if not event.tool_name:
+        raise CallError("a payload needs `tool_name`, a string")
+    call = call_of(event, text(payload, "project"), text(payload, "project_root"), ())
     return Facts(call=call, level=levels[level], history=history)
 
 
@@ -176,7 +169,6 @@ def explain(
     """
     import msgspec
 
-    from baton.cli.policies.command import facts_of, one_call
     from baton.rules.policy.evaluate import evaluate
     from baton.rules.policy.explain import explain as trace_rules
 
@@ -209,7 +201,6 @@ def diff(
     """Compare two policy sets: rules added, removed, changed, switched. The exit code is 1 if they differ."""
     import msgspec
 
-    from baton.cli.policies.command import facts_of, read_calls
     from baton.rules.policy.replay import compare, verdict_changes
 
     old, new = _load(before, alone=alone, as_json=as_json), _load(after, alone=alone, as_json=as_json)

@@ -373,12 +373,9 @@ def _fits(name: str, wanted: str) -> bool:
         return True
     if STAR in name:
         return _selects(name, wanted)
-    name_wild, wanted_wild = _WILD.search(name), _WILD.search(wanted)
-    if name_wild and wanted_wild:
-        return _meet(name, wanted)
-    if name_wild:
-        return fits_name(name, wanted)
-    return wanted_wild is not None and _in_config(wanted)(name)
+    if not _WILD.search(name):
+        return _in_config(wanted)(name)
+    return _meet(name, wanted) if _WILD.search(wanted) else fits_name(name, wanted)
 
 
 def _selects(pattern: str, wanted: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from baton.lib.bash.model import Category, Program, Shell
+from baton.lib.bash.model import Category, Shell
 from baton.lib.text.globs import Match, any_of, any_path, is_glob, literal_parts
 from baton.lib.text.urls import HINTS
 from baton.rules.call.call import is_mcp_tool
@@ -32,13 +32,12 @@ class ProgramKind(msgspec.Struct, frozen=True):
     barred: Match | None
     categories: frozenset[Category] | None
 
-    def fits(self, program: Program) -> bool:
-        """Return whether a program is of this kind."""
-        name = program.name
+    def fits(self, name: str, categories: tuple[Category, ...]) -> bool:
+        """Return whether a program of this name and these categories is of this kind."""
         return (
             (self.names is None or name in self.names)
             and (self.name is None or self.name(name))
-            and (self.categories is None or not self.categories.isdisjoint(program.categories))
+            and (self.categories is None or not self.categories.isdisjoint(categories))
             and (self.barred is None or not self.barred(name))
         )
 
@@ -214,7 +213,7 @@ class CompiledCondition(msgspec.Struct, frozen=True):
 
     `reading_checks` are the checks decided by the call's reading (its line, paths and agent) and folders, except for
     the existence of a line; `open_checks` are the others. Both have two lists: for calls in general, and for a shell line
-    alone, which decides what it mentions, too. `line` are the minimal demands on a line; None for a
+    alone, which decides what it mentions and looks up, too. `line` are the minimal demands on a line; None for a
     condition without one. `asks_unread` is True for a condition on unread inputs.
     """
 
@@ -322,7 +321,7 @@ def _by_reading(check: call_checks.Check) -> bool:
 
 
 def _by_line(check: call_checks.Check, condition: Condition) -> bool:
-    return _by_reading(check) or (check.key == "mentions" and condition.shell is not None)
+    return _by_reading(check) or check.key == "lookup" or (check.key == "mentions" and condition.shell is not None)
 
 
 def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bool) -> Iterator[call_checks.Check]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
-from baton.lib.bash.model import Category, Program, Shell
+from baton.lib.bash.model import Category, Shell
 from baton.lib.bash.programs.listing import RUN_UNASKED
 from baton.lib.bash.read import read
 from baton.lib.bash.tables.tables import ShellTables
@@ -233,6 +233,7 @@ class Candidates:
             self._other_exceptions.append(tuple([one for one in candidate.unless if one not in found]))
         self._by_key: dict[str, set[int]] = {}
         self._kinds = _Kinds()
+        self._known_kinds = lru_cache(maxsize=_CACHED_KINDS)(self._kinds.of)
         self._known: dict[tuple[object, ...], tuple[_Asking, ...]] = {}
         for number, (_, condition, _, _) in enumerate(self._numbered):
             if condition.line is not None:
@@ -266,15 +267,18 @@ class Candidates:
     def _asking(self, line: LineSummary | None, *, unread: bool) -> tuple[_Asking, ...]:
         """Return the conditions for lines with these programs and facts, but for their texts."""
         programs, facts = ((), frozenset[LineFact]()) if line is None else (line.programs, line.facts)
-        key = (line is None, unread, facts, *[(program.name, program.categories) for program in programs])
+        kinds = [(program.name, program.categories) for program in programs]
+        key = (line is None, unread, facts, *kinds)
         found = self._known.get(key)
         if found is None:
             keys = ("no line" if line is None else "any line", *facts, *(("unread",) if unread else ()))
-            numbers = set[int]().union(*[self._by_key.get(one, _NONE) for one in keys], *map(self._kinds.of, programs))
+            # Names come from lines: without limits, invented ones would fill the memory.
+            is_short = sum([len(name) + 1 for name, _ in kinds]) <= _LONGEST_NAMES
+            of = self._known_kinds if is_short else self._kinds.of
+            numbers = set[int]().union(*[self._by_key.get(one, _NONE) for one in keys], *[of(*kind) for kind in kinds])
             asked = [(one, one[1].line) for one in map(self._numbered.__getitem__, sorted(numbers))]
             found = tuple([one for one, needs in asked if needs is None or (line is not None and needs.facts <= facts)])
-            # Names come from lines: without limits, invented ones would fill the memory.
-            if sum([len(program.name) + 1 for program in programs]) <= _LONGEST_NAMES:
+            if is_short:
                 if len(self._known) >= _CACHED_KINDS:
                     self._known.clear()
                 self._known[key] = found
@@ -297,12 +301,12 @@ class _Kinds:
         else:
             self._others.append((number, kind))
 
-    def of(self, program: Program) -> frozenset[int]:
-        """Return the conditions on a program like this one."""
-        asking = [*self._by_name.get(program.name, ()), *self._others]
-        for category in program.categories:
+    def of(self, name: str, categories: tuple[Category, ...]) -> frozenset[int]:
+        """Return the conditions on a program of this name and these categories."""
+        asking = [*self._by_name.get(name, ()), *self._others]
+        for category in categories:
             asking += self._by_category.get(category, ())
-        return frozenset([number for number, kind in asking if kind.fits(program)])
+        return frozenset([number for number, kind in asking if kind.fits(name, categories)])
 
 
 def _keys(condition: CompiledCondition) -> Iterator[_KindOfLine]:
