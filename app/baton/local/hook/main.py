@@ -235,9 +235,9 @@ class Hook:
 
     def _send_agents(self, url: Url) -> None:
         """Send the agents unknown to the server. A failure does not stop the session."""
-        headers = [(b"Baton-User", _clean(self.user or login())), (b"Content-Type", b"application/octet-stream")]
+        headers = [(b"Baton-User", clean(self.user or login())), (b"Content-Type", b"application/octet-stream")]
         if self.token:
-            headers.append((b"Authorization", b"Bearer " + _clean(self.token)))
+            headers.append((b"Authorization", b"Bearer " + clean(self.token)))
         try:
             post(
                 url,
@@ -276,7 +276,7 @@ class Hook:
             values["Baton-Shim"] = str(os.getpid())
         if self.event == "SessionStart":
             values |= self._about_the_machine(root)
-        return [(name.encode(), clean) for name, value in values.items() if (clean := _clean(value))]
+        return [(name.encode(), found) for name, value in values.items() if (found := clean(value))]
 
     def _about_the_machine(self, root: str) -> dict[str, str]:
         import platform
@@ -397,7 +397,7 @@ def read_config(path: str) -> dict[str, str]:
     return values
 
 
-def _clean(value: str) -> bytes:
+def clean(value: str) -> bytes:
     """Return a header's value without control characters, as they could start another header."""
     return bytes(byte for byte in os.fsencode(value) if byte >= 0x20 and byte != 0x7F)  # noqa: PLR2004 - ASCII
 
