@@ -191,8 +191,7 @@ class SocketDesk:
                 self._house.leave()
                 threading.Thread(target=self._house.end, daemon=True).start()
                 return WireAnswer(200, [], b"{}")
-            is_asked = request.target == "/relay"
-            state = self._relay.state() | {"port": self._house.port} if is_asked else {}
+            state = self._relay.state() | {"port": self._house.port} if request.target == "/relay" else {}
             return WireAnswer(200, [], json.dumps(state).encode())
         headers = [(name, value) for name, value in request.fields if name.lower() not in _HOP]
         if (root := request.field("baton-root")) and not request.field("baton-project"):

@@ -2,8 +2,8 @@
 
 import os
 
-_NEVER_WAITS, _MOST = getattr(os, "O_NONBLOCK", 0), 1 << 20
-"""A project may have a pipe or a device in place of a file. At most these bytes of a file are read."""
+_WAY, _MOST = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), 16
+"""A project may have a pipe or a device in place of a file: at most so many blocks of 64 KiB are read."""
 
 
 def find(start: str) -> tuple[str, str]:
@@ -54,8 +54,8 @@ def _resolved(url: str, config: str) -> str:
     own = os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
     longest = base = ""
     for file in (config, env.get("GIT_CONFIG_GLOBAL") or os.path.join(home, ".gitconfig"), own, "/etc/gitconfig"):
-        section = ""
-        for raw in text_of(file).split("\n"):
+        section, text = "", text_of(file)
+        for raw in text.split("\n") if "insteadof" in text.lower() else ():
             line = raw.strip(" \t\r")
             key, _, value = line.partition("=")
             value = value.strip(" \t").removeprefix('"').removesuffix('"')
@@ -143,7 +143,15 @@ def _first_line(path: str) -> str:
 def text_of(path: str) -> str:
     """Return the beginning of a file, "" if it cannot be read."""
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NEVER_WAITS)) as file:
-            return (file.read(_MOST) or b"").decode("utf-8", "surrogateescape")
+        handle = os.open(path, _WAY)
     except OSError:
         return ""
+    parts: list[bytes] = []
+    try:
+        while len(parts) < _MOST and (part := os.read(handle, 1 << 16)):
+            parts.append(part)
+        return b"".join(parts).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
