@@ -113,8 +113,6 @@ def _below(source: str, folder: str, depths: tuple[str, ...]) -> Iterator[tuple[
             yield source, path
 
 
-# The texts of the skills and commands of a name, as `send_texts` in `hooks/baton-lib.sh` reads them.
-
 _MOST_TEXTS = 1_000_000
 
 

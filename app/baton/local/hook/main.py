@@ -46,6 +46,11 @@ _STATUSES = {
     "426": ("speaks another version of the hooks", "Install those of this version: baton hooks install."),
 }
 """What a status means, and what the person can do."""
+_SUSPECT = (
+    "updatedInput", "modifiedArgs", "updated_input", '"tool_input"', '"allow"', '"approve"',
+    *(f"\\u00{digit}" for digit in "234567"),
+)  # fmt: skip
+"""Words of an answer that need a closer check. Nearly all answers hold none."""
 _SESSION_KEYS = (b'"session_id"', b'"sessionId"', b'"conversation_id"')
 
 
@@ -303,14 +308,11 @@ class Hook:
 
     def _dropped(self, body: str) -> bytes | None:
         """Return the replacement of an untrusted answer, None for a trusted one."""
-        from_file = self.stored.get("BATON_ACCEPT_REWRITES")
-        if from_file or not any(
-            word in body for word in ("updated", "modifiedArgs", '"tool_input"', '"allow"', '"approve"', "\\u00")
-        ):
+        if self.stored.get("BATON_ACCEPT_REWRITES") or not any(word in body for word in _SUSPECT):
             return None
         from baton.local.hook import answer
 
-        if not answer.is_suspect(body) or answer.is_harmless(self.client, self.event, body):
+        if answer.is_harmless(self.client, self.event, body):
             return None
         if self.event == "PreToolUse" and (self.on_failure == "block" or answer.holds_refusal(body)):
             text = f"{answer.DROPPED} Ask the person to run baton doctor."
