@@ -128,7 +128,8 @@ start_relay() { # [beside]: waits until it listens
 
 run_relay() { # it closes its output once it listens. The config file names its program; `-I` keeps a project's modules out of it
   (
-    unset BATON_TOKEN
+    [ "$started" ] || at_start # it serves all projects, so none may set where git's and ssh's settings are
+    unset BATON_TOKEN GIT_CONFIG_GLOBAL
     export BATON_URL="$url" BATON_CA_FILE="$ca_file"
     cd / && exec "$relay_python" -I -m baton.relay.process "$relay" "$config"
   ) </dev/null 2>/dev/null 3>&- 4>&- &

@@ -219,14 +219,14 @@ def test_call_without_a_relay_starts_one_and_goes_through_it(socket_of_relay, se
     assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")  # /bin/true starts none
     config = tmp_path / ".config/baton/config"
     config.write_text(config.read_text().replace("/bin/true", sys.executable))
-    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+    assert run_shim(["sh"], settings, tmp_path, "codex", "Stop", str(config), body=body, later={"HOME": "/x"}).out
+    assert f"HOME={tmp_path}\0" in Path(f"/proc/{_pid(socket_of_relay)}/environ").read_text()
     assert _requests(socket_of_relay) == 1
     assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
 
 
 def test_shim_uses_no_relay_for_another_server(socket_of_relay, settings, tmp_path):
-    settings["BATON_URL"] = f"http://localhost:{_Server.port}"
-    assert run_shim(["sh"], settings, tmp_path).out == b"{}\n"
+    assert run_shim(["sh"], settings | {"BATON_URL": f"http://localhost:{_Server.port}"}, tmp_path).out == b"{}\n"
     assert _requests(socket_of_relay) == 0
 
 
