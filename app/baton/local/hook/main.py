@@ -51,6 +51,7 @@ _SUSPECT = (
     *(f"\\u00{digit}" for digit in "234567"),
 )  # fmt: skip
 """Words of an answer that need a closer check. Nearly all answers hold none."""
+_CONTROL = bytes((*range(0x20), 0x7F))
 _SESSION_KEYS = (b'"session_id"', b'"sessionId"', b'"conversation_id"')
 
 
@@ -401,7 +402,7 @@ def read_config(path: str) -> dict[str, str]:
 
 def clean(value: str) -> bytes:
     """Return a header's value without control characters, as they could start another header."""
-    return bytes(byte for byte in os.fsencode(value) if byte >= 0x20 and byte != 0x7F)  # noqa: PLR2004 - ASCII
+    return os.fsencode(value).translate(None, _CONTROL)
 
 
 def login() -> str:
