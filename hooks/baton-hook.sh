@@ -10,7 +10,9 @@ fi
 . "$lib"
 read_settings "$2" "${3-}" "${4-}" "${5-}"
 if [ "$disabled" ] && [ "$event" != SessionStart ]; then exec cat >/dev/null; fi
-find_project
+find_root
+# The relay names the project: a process that is there reads git's files faster than a shell, which reads byte by byte.
+if [ "$relay" ] && [ -z "${BATON_PROJECT-}${GIT_CONFIG_GLOBAL-}" ]; then project=''; else find_project; fi
 recall
 write_request "$1" "$2"
 case $relay/$event in

@@ -78,11 +78,14 @@ ask() { # prints curl's answer, in a subshell; curl reads the request from a des
     # A new relay reads its rules first. One that takes no byte for a second is stuck: the server is asked in the time left.
     case $seconds in [01].*) seconds=3.2 stuck=1 ;; 2.5 | 4) stuck=1 ;; *) stuck=$seconds ;; esac
     line=${request%%"$line_end"*}
-    exec "$@" --max-time "$seconds" --speed-limit 1 --speed-time "$stuck" --unix-socket "$relay" -X POST -T - --expect100-timeout "$seconds" -w '\n1' 3<<END
+    # Without TLS its libraries need not start: a tenth of curl's time.
+    export OPENSSL_CONF=/dev/null GNUTLS_NO_IMPLICIT_INIT=1 LC_ALL
+    exec "$@" --max-time "$seconds" --speed-limit 1 --speed-time "$stuck" --unix-socket "$relay" -X POST -T - --expect100-timeout "$seconds" 3<<END
 url = "http://localhost/hooks/${line##*/hooks/}
 ${request#*"$line_end"}
 END
   fi
+  [ "$project" ] || { find_project && write_project; }
   exec "$@" --max-time "$seconds" --data-binary @- -H Expect: -w '\n%{time_connect}' 3<<END
 $request
 END
@@ -102,8 +105,8 @@ ask_through() {
     *) start_relay && has_relay && answer=$(ask) && code=0 || code=$? ;;
   esac
   case $answer in
-    HTTP/1.1\ 100*) answer=${answer#*"$line_end"?"$line_end"} ;;
-    HTTP/*) ;;
+    HTTP/1.1\ 100*) answer=${answer#*"$line_end"?"$line_end"}${line_end}1 ;;
+    HTTP/*) answer=$answer${line_end}1 ;;
     *) relay='' && answer=$(ask) && code=0 || code=$? ;;
   esac
   return "$code"
@@ -125,17 +128,23 @@ start_relay() { # [beside]: waits until it listens
 
 run_relay() { # it closes its output once it listens. The config file names its program; `-I` keeps a project's modules out of it
   (
-    unset BATON_TOKEN
+    [ "$started" ] || at_start # it serves all projects, so none may set where git's and ssh's settings are
+    unset BATON_TOKEN GIT_CONFIG_GLOBAL
     export BATON_URL="$url" BATON_CA_FILE="$ca_file"
     cd / && exec "$relay_python" -I -m baton.relay.process "$relay" "$config"
   ) </dev/null 2>/dev/null 3>&- 4>&- &
 }
 
-find_project() { # sets root, project and trees; app/baton/local/project.py does the same
+find_root() { # sets root
   cd -P -- "${CLAUDE_PROJECT_DIR:-.}" >/dev/null || :
   root=$PWD
   until [ -z "$root" ] || [ -e "$root/.git" ]; do root=${root%/*}; done
-  git=$root/.git section='' remote=''
+  [ -e "$root/.git" ] || root=$PWD
+  root=${root:-/}
+}
+
+find_project() { # sets project and trees; app/baton/local/hook/project.py does the same, and the relay by it
+  git=${root%/}/.git section='' remote=''
   if [ -f "$git" ]; then # a worktree or a submodule: the file names the real folder
     IFS= read -r line <"$git" && line=${line#gitdir: }
     case $line in /*) git=$line ;; *) git=$root/$line ;; esac
@@ -144,7 +153,6 @@ find_project() { # sets root, project and trees; app/baton/local/project.py does
       case $line in /*) git=$line ;; *) git=$git/$line ;; esac
     fi
   fi
-  [ -e "$root/.git" ] || root=$PWD
   [ ! -f "$git/config" ] || while read -r line || [ -n "$line" ]; do
     case $line in
       '['*) section=$line ;;
@@ -153,13 +161,14 @@ find_project() { # sets root, project and trees; app/baton/local/project.py does
   done <"$git/config"
   [ -z "$remote" ] || resolve_remote "$git/config" "${GIT_CONFIG_GLOBAL:-${HOME-}/.gitconfig}" "${XDG_CONFIG_HOME:-${HOME-}/.config}/git/config" /etc/gitconfig
   plain_remote
-  project=${BATON_PROJECT:-${remote:-${root:=/}}} root=${root:-/} trees=''
+  project=${BATON_PROJECT:-${remote:-$root}} trees=''
   for line in "$git"/worktrees/*/gitdir; do
     [ -r "$line" ] && [ ${#trees} -lt 6000 ] || break
     place=${line%/gitdir} && IFS= read -r line <"$line"
     case $line in /*) ;; *) line=$place/$line ;; esac
     trees="${trees:-$git}|$line"
   done
+  return 0
 }
 
 resolve_remote() { # FILE…: replaces the longest beginning of remote that git's `insteadOf` names, as git does
@@ -260,10 +269,16 @@ write_request() { # CLIENT EVENT: sets request
 
 write_headers() { # adds to request who asks, and how to answer
   [ -z "${TRACEPARENT-}" ] || option header "Traceparent: $TRACEPARENT"
-  set -- "User: $login" "Project: $project" "Root: $root" "Worktrees: $trees" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
-  for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
+  set -- "User: $login" "Root: $root" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
+  for header in "$@" "Protocol: 1"; do [ -z "${header#*: }" ] || option header "Baton-$header"; done
+  [ -z "$project" ] || write_project
   option header "Content-Type: application/json"
   write_access
+}
+
+write_project() {
+  option header "Baton-Project: $project"
+  option header "Baton-Worktrees: $trees"
 }
 
 write_access() { # adds to request what the server is trusted by, and the token

@@ -130,10 +130,16 @@ def test_recorded_payloads_reach_the_server_as_by_the_shim(setting, env):
     payloads = PAYLOADS if not env else PAYLOADS[::20]
     told = [text.strip() for _, text in setting.post(*payloads, **env)]
     by_port = _kept(setting.server)
-    by_shim = [setting.shim(event, body, **env).strip() for event, body in payloads]
-    assert told == by_shim
+    assert told == [setting.shim(event, body, **env).strip() for event, body in payloads]
     assert by_port == _kept(setting.server)
     assert bool(by_port) is ("BATON_DISABLED" not in env)
+    config = Path(setting.env["HOME"]) / ".config/baton/config"
+    own = config.read_text()
+    for place in (setting.socket, "/tmp/none.sock"):  # the relay names the project, without one the shim itself
+        config.write_text(f"{own}BATON_RELAY={place} /bin/false\n")
+        for event, body in payloads[::20]:
+            setting.shim(event, body, **env)
+        assert by_port[::20] == _kept(setting.server)
 
 
 @every(

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import psutil
 import pytest
 
-from baton.cli.hooks.relay import relay_of, status, stop
+from baton.cli.hooks.relay import status, stop
 from baton.relay import process
 from baton.relay.process import relay_socket
 from baton.shared.person_socket import is_person_socket
@@ -214,20 +214,19 @@ def test_relay_that_hangs_is_replaced_and_the_shim_asks_the_server_itself(socket
 def test_call_without_a_relay_starts_one_and_goes_through_it(socket_of_relay, settings, tmp_path, left):
     os.kill(_pid(socket_of_relay), signal.SIGKILL)
     until(lambda: not is_person_socket(socket_of_relay))
-    assert socket_of_relay.exists()
     socket_of_relay.unlink() if left == "nothing" else None
     body = b'{"text":"whole"}'
     assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")  # /bin/true starts none
     config = tmp_path / ".config/baton/config"
     config.write_text(config.read_text().replace("/bin/true", sys.executable))
-    assert run_shim(["sh"], settings, tmp_path, body=body) == (0, body + b"\n", b"")
+    assert run_shim(["sh"], settings, tmp_path, "codex", "Stop", str(config), body=body, later={"HOME": "/x"}).out
+    assert f"HOME={tmp_path}\0" in Path(f"/proc/{_pid(socket_of_relay)}/environ").read_text()
     assert _requests(socket_of_relay) == 1
     assert _ask(socket_of_relay, "DELETE", "/relay")[0] == 200
 
 
 def test_shim_uses_no_relay_for_another_server(socket_of_relay, settings, tmp_path):
-    settings["BATON_URL"] = f"http://localhost:{_Server.port}"
-    assert run_shim(["sh"], settings, tmp_path).out == b"{}\n"
+    assert run_shim(["sh"], settings | {"BATON_URL": f"http://localhost:{_Server.port}"}, tmp_path).out == b"{}\n"
     assert _requests(socket_of_relay) == 0
 
 
@@ -240,11 +239,6 @@ def test_shim_says_of_a_dead_server_what_it_says_without_the_relay(socket_of_rel
 
 
 # `baton hooks install` and `baton relay`.
-
-
-def test_the_configuration_names_socket_and_program():
-    url = "https://baton.team.example"
-    assert relay_of(url, kind="sh") == f"{relay_socket(url)} {sys.executable}"
 
 
 def test_command_shows_and_stops_the_relay(socket_of_relay, settings, monkeypatch, capsys):

@@ -144,9 +144,6 @@ def _read(path: Path) -> dict[str, str]:
     return {name: value for name, value in read_config(str(path)).items() if name in NAMES}
 
 
-# Whether this process was started by an agent working on a job.
-
-
 def is_delegated() -> bool:
     """Return whether an agent working on a job started this process.
 

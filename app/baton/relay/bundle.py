@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import os
+import re
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -29,6 +30,7 @@ MOST_SPOOLED = 256 << 20
 """Bytes of records that wait for the server; further ones are lost, and counted."""
 _STAMPED_S = 3_600.0
 """How often the time of an unchanged bundle is written."""
+_STORED = re.compile(r"([0-9a-f]{64}) (\d{1,10}) ([0-9a-f]{64}) (-?\d{1,10})")
 _SAME_S = 5.0
 """Difference of two clocks, in seconds, that is none: a `Date` has whole seconds, and takes time to arrive."""
 
@@ -73,16 +75,17 @@ class Bundles:
 
     def load(self) -> None:
         """Read the stored bundle, and compile it. The config file has its digest, its time, its owner and `ahead`."""
-        stored = read_config(str(self._config)).get(BUNDLE, "")
-        digest, seconds, owner, ahead, *_ = [*stored.split(), *"0000"]
+        if not (stored := read_config(str(self._config)).get(BUNDLE, "")):
+            return
         content = b""
-        with contextlib.suppress(OSError):
-            content = self.path(owner, "json").read_bytes()
-        self.is_changed = bool(stored) and sha256(content).hexdigest() != digest
-        if stored and not self.is_changed:
-            self.confirmed = self._stamped = min(float(seconds), time.time())
-            self.ahead = float(ahead)
-            self._take(owner, digest, content)
+        if found := _STORED.fullmatch(stored):
+            with contextlib.suppress(OSError):
+                content = self.path(found[3], "json").read_bytes()
+        self.is_changed = found is None or sha256(content).hexdigest() != found[1]
+        if found and not self.is_changed:
+            self.confirmed = self._stamped = min(float(found[2]), time.time())
+            self.ahead = float(found[4])
+            self._take(found[3], found[1], content)
 
     def fetch(self, owner: str, headers: Fields) -> bool:
         """Ask for a newer bundle. Return whether the server has answered; OSError passes through."""

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from baton.local import config as settings
 from baton.local.config import RELAY_PORT, config_path
-from baton.local.hook.main import BACKGROUND, SECONDS, read_config
+from baton.local.hook import project
+from baton.local.hook.main import BACKGROUND, SECONDS, clean, read_config
 from baton.local.hook.request import NoAnswerError
 from baton.relay.native import NativePort
 from baton.relay.request import CALL_ID, HookRequest, hook_of
@@ -190,10 +191,11 @@ class SocketDesk:
                 self._house.leave()
                 threading.Thread(target=self._house.end, daemon=True).start()
                 return WireAnswer(200, [], b"{}")
-            is_asked = request.target == "/relay"
-            state = self._relay.state() | {"port": self._house.port} if is_asked else {}
+            state = self._relay.state() | {"port": self._house.port} if request.target == "/relay" else {}
             return WireAnswer(200, [], json.dumps(state).encode())
         headers = [(name, value) for name, value in request.fields if name.lower() not in _HOP]
+        if (root := request.field("baton-root")) and not request.field("baton-project"):
+            headers += _project_of(root)
         try:
             waits = "about=wait" in request.target
             found = self._relay.forward(request.target, request.body, headers, WAIT_S if waits else UPSTREAM_S)
@@ -201,6 +203,13 @@ class SocketDesk:
             # The reason is curl's exit code, or `changed`: the shim words it as if it had asked the server itself.
             return WireAnswer(599, [], b"", _curl_code(error))
         return found._replace(fields=[(name, value) for name, value in found.fields if name.lower() not in _HOP])
+
+
+def _project_of(root: str) -> Fields:
+    """Return the headers of a project that the shim has left to the relay."""
+    folder = os.fsdecode(root.encode("latin-1"))
+    values = {"Baton-Project": project.remote(folder) or folder, "Baton-Worktrees": project.worktrees(folder)}
+    return [(name, clean(value).decode("latin-1")) for name, value in values.items() if value]
 
 
 class House:

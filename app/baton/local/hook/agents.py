@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import translate
 
 from baton.local.hook.clients import folder_of, place_of
+from baton.local.hook.project import text_of
 
 MOST_FILES = 200
 MOST_LINES = 20_000
@@ -87,13 +88,13 @@ def _files(client: str, start: str, root: str, env: Mapping[str, str], home: str
 
 
 def _plugins(user: str, root: str) -> Iterator[tuple[str, str]]:
-    installed = _text(os.path.join(user, "plugins", "installed_plugins.json"))
+    installed = text_of(os.path.join(user, "plugins", "installed_plugins.json"))
     if not installed:
         return
     settings = (os.path.join(user, "settings.json"), *(
         os.path.join(root, ".claude", name) for name in ("settings.json", "settings.local.json")
     ))  # fmt: skip
-    for name, market in (found for path in settings for found in _PLUGIN.findall(_text(path))):
+    for name, market in (found for path in settings for found in _PLUGIN.findall(text_of(path))):
         for place in sorted(
             glob.glob(os.path.join(glob.escape(os.path.join(user, "plugins", "cache", market, name)), "*"))
         ):
@@ -111,16 +112,6 @@ def _below(source: str, folder: str, depths: tuple[str, ...]) -> Iterator[tuple[
         for path in sorted(glob.glob(os.path.join(glob.escape(folder), depth, "*.md")), key=os.fsencode):
             yield source, path
 
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-# The texts of the skills and commands of a name, as `send_texts` in `hooks/baton-lib.sh` reads them.
 
 _MOST_TEXTS = 1_000_000
 

@@ -21,12 +21,6 @@ DROPPED = (
 )
 
 
-def is_suspect(body: str) -> bool:
-    """Return whether an answer holds a word worth a closer check. Nearly all answers hold none."""
-    words = ("updatedInput", "modifiedArgs", "updated_input", '"tool_input"', '"allow"', '"approve"')
-    return any(word in body for word in words) or any(f"\\u00{digit}" in body for digit in "234567")
-
-
 def is_harmless(client: str, event: str, body: str) -> bool:
     """Return whether an answer only refuses, asks, says something, or words an agent call.
 

@@ -33,14 +33,8 @@ class Place:
         allows: str = "",
     ) -> None:
         self.folder, self.variable, self.hooks, self.agents, self.marks = folder, variable, hooks, agents, marks
-        self.says, self.awaited, self.deaf, self.blocks, self.denies, self.allows = (
-            says,
-            awaited,
-            deaf,
-            blocks,
-            denies,
-            allows,
-        )
+        self.says, self.awaited, self.deaf = says, awaited, deaf
+        self.blocks, self.denies, self.allows = blocks, denies, allows
 
 
 CLIENTS = {

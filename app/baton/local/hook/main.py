@@ -46,6 +46,12 @@ _STATUSES = {
     "426": ("speaks another version of the hooks", "Install those of this version: baton hooks install."),
 }
 """What a status means, and what the person can do."""
+_SUSPECT = (
+    "updatedInput", "modifiedArgs", "updated_input", '"tool_input"', '"allow"', '"approve"',
+    *(f"\\u00{digit}" for digit in "234567"),
+)  # fmt: skip
+"""Words of an answer that need a closer check. Nearly all answers hold none."""
+_CONTROL = bytes((*range(0x20), 0x7F))
 _SESSION_KEYS = (b'"session_id"', b'"sessionId"', b'"conversation_id"')
 
 
@@ -235,9 +241,9 @@ class Hook:
 
     def _send_agents(self, url: Url) -> None:
         """Send the agents unknown to the server. A failure does not stop the session."""
-        headers = [(b"Baton-User", _clean(self.user or login())), (b"Content-Type", b"application/octet-stream")]
+        headers = [(b"Baton-User", clean(self.user or login())), (b"Content-Type", b"application/octet-stream")]
         if self.token:
-            headers.append((b"Authorization", b"Bearer " + _clean(self.token)))
+            headers.append((b"Authorization", b"Bearer " + clean(self.token)))
         try:
             post(
                 url,
@@ -276,7 +282,7 @@ class Hook:
             values["Baton-Shim"] = str(os.getpid())
         if self.event == "SessionStart":
             values |= self._about_the_machine(root)
-        return [(name.encode(), clean) for name, value in values.items() if (clean := _clean(value))]
+        return [(name.encode(), found) for name, value in values.items() if (found := clean(value))]
 
     def _about_the_machine(self, root: str) -> dict[str, str]:
         import platform
@@ -303,14 +309,11 @@ class Hook:
 
     def _dropped(self, body: str) -> bytes | None:
         """Return the replacement of an untrusted answer, None for a trusted one."""
-        from_file = self.stored.get("BATON_ACCEPT_REWRITES")
-        if from_file or not any(
-            word in body for word in ("updated", "modifiedArgs", '"tool_input"', '"allow"', '"approve"', "\\u00")
-        ):
+        if self.stored.get("BATON_ACCEPT_REWRITES") or not any(word in body for word in _SUSPECT):
             return None
         from baton.local.hook import answer
 
-        if not answer.is_suspect(body) or answer.is_harmless(self.client, self.event, body):
+        if answer.is_harmless(self.client, self.event, body):
             return None
         if self.event == "PreToolUse" and (self.on_failure == "block" or answer.holds_refusal(body)):
             text = f"{answer.DROPPED} Ask the person to run baton doctor."
@@ -397,9 +400,9 @@ def read_config(path: str) -> dict[str, str]:
     return values
 
 
-def _clean(value: str) -> bytes:
+def clean(value: str) -> bytes:
     """Return a header's value without control characters, as they could start another header."""
-    return bytes(byte for byte in os.fsencode(value) if byte >= 0x20 and byte != 0x7F)  # noqa: PLR2004 - ASCII
+    return os.fsencode(value).translate(None, _CONTROL)
 
 
 def login() -> str:

@@ -2,6 +2,9 @@
 
 import os
 
+_WAY, _MOST = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), 16
+"""A project may have a pipe or a device in place of a file: at most so many blocks of 64 KiB are read."""
+
 
 def find(start: str) -> tuple[str, str]:
     """Return a folder's project: the remote `origin` as `host/team/repo` ("" without one), and the root.
@@ -15,8 +18,13 @@ def find(start: str) -> tuple[str, str]:
         if above == root:
             return "", start
         root = above
+    return remote(root), root
+
+
+def remote(root: str) -> str:
+    """Return the remote `origin` of a root as `host/team/repo`, "" without one."""
     config = os.path.join(_git_folder(root), "config")
-    return plain_remote(_resolved(_origin(config), config)), root
+    return plain_remote(_resolved(_origin(config), config))
 
 
 def plain_remote(url: str) -> str:
@@ -46,8 +54,8 @@ def _resolved(url: str, config: str) -> str:
     own = os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
     longest = base = ""
     for file in (config, env.get("GIT_CONFIG_GLOBAL") or os.path.join(home, ".gitconfig"), own, "/etc/gitconfig"):
-        section = ""
-        for raw in _text(file).split("\n"):
+        section, text = "", text_of(file)
+        for raw in text.split("\n") if "insteadof" in text.lower() else ():
             line = raw.strip(" \t\r")
             key, _, value = line.partition("=")
             value = value.strip(" \t").removeprefix('"').removesuffix('"')
@@ -67,7 +75,7 @@ def _host_name(host: str) -> str:
 def _first_host_name(host: str, files: tuple[str, ...], *, included: bool = False) -> str:
     for file in files:
         applies = True
-        for raw in _text(file).split("\n"):
+        for raw in text_of(file).split("\n"):
             words = raw.replace("=", " ", 1).split(None, 1)
             key, value = words[0].lower() if words else "", words[1].rstrip() if words[1:] else ""
             value = value.removeprefix('"').removesuffix('"')
@@ -119,7 +127,7 @@ def _git_folder(root: str) -> str:
 
 def _origin(config: str) -> str:
     section = ""
-    for raw in _text(config).split("\n"):
+    for raw in text_of(config).split("\n"):
         line = raw.strip(" \t\r")
         if line.startswith("["):
             section = line
@@ -129,12 +137,21 @@ def _origin(config: str) -> str:
 
 
 def _first_line(path: str) -> str:
-    return _text(path).partition("\n")[0].removesuffix("\r")
+    return text_of(path).partition("\n")[0].removesuffix("\r")
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
+    """Return the beginning of a file, "" if it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8", "surrogateescape")
+        handle = os.open(path, _WAY)
     except OSError:
         return ""
+    parts: list[bytes] = []
+    try:
+        while len(parts) < _MOST and (part := os.read(handle, 1 << 16)):
+            parts.append(part)
+        return b"".join(parts).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)

@@ -205,13 +205,10 @@ def _connect(end: Url, seconds: float, until: float) -> "Any":
         connection.settimeout(max(0.01, until_connected - time.monotonic()))
         try:
             connection.connect(address)
-        except TimeoutError:
-            connection.close()
-            error = NoAnswerError(f"could not be reached within {seconds:g} s", hung=True)
-            continue
         except OSError as failed:
             connection.close()
-            error = failed
+            is_slow = isinstance(failed, TimeoutError)
+            error = NoAnswerError(f"could not be reached within {seconds:g} s", hung=True) if is_slow else failed
             continue
         connection.settimeout(max(0.01, until - time.monotonic()))
         return connection
