@@ -220,10 +220,11 @@ class Health:
         return "it is read-only" if is_read_only else ""
 
     async def _look_at_disk(self) -> str:
-        if time.monotonic() < self._disk_until:
+        now = asyncio.get_running_loop().time()
+        if now < self._disk_until:
             return ""
         cause = await asyncio.to_thread(_full, self._home)
-        self._disk_until = 0.0 if cause else time.monotonic() + DISK_S
+        self._disk_until = 0.0 if cause else now + DISK_S
         return cause
 
     def _compare_clocks(self) -> None:
