@@ -5,13 +5,12 @@ import re
 import signal
 import sqlite3
 import threading
-import time
 from contextlib import closing
 
 import httpx2
 import pytest
 
-from tests.support.processes import children, descendants, is_gone, waits
+from tests.support.processes import children, descendants, is_gone
 from tests.support.server import NO_CERTIFICATES, served, serving, until, until_lasting
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
@@ -48,16 +47,6 @@ def ask(server, session_id, **more):
 def stored(server, session_id):
     with server.client() as http:
         return http.get("/decisions", params={"session_id": session_id, "limit": 200}).json()["items"]
-
-
-@pytest.mark.slow("waits until a start is over")
-def test_idle_workers_with_their_valkey_and_drain_seldom_wake(tmp_path):
-    with serving(tmp_path / "home", BATON_WORKERS="2") as idle:
-        family = [idle.process, *descendants(idle.process.pid)]
-        time.sleep(20)
-        before = sum(map(waits, family))
-        time.sleep(20)
-        assert (sum(map(waits, family)) - before) / 20 <= 45  # 25 on a quiet machine
 
 
 @pytest.mark.slow("waits for a worker to be replaced")
