@@ -98,8 +98,8 @@ async def test_fifty_names_are_kept(history):
 
 async def test_a_call_that_is_refused_anyway_is_only_counted(history, redis):
     await history.begin(ANN, call("Grep"), "d0")
-    prior = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d1", is_refused=True)
-    again = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d2", is_refused=True)
+    prior = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d1", refused_within=0)
+    again = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d2", refused_within=0)
     assert (prior.prior, again.prior, again.retry, again.decision_id) == (("Grep",), ("Grep",), True, "d1")
     history.take_back(ANN, call("Grep"))
     (key,) = await redis.call(b"KEYS", b"{baton}:place:*")
@@ -118,11 +118,33 @@ async def test_a_refusal_under_an_unknown_pin_is_only_counted_if_it_is_the_sessi
     if reported:
         (key,) = await redis.call(b"KEYS", b"{baton}:place:*")
         await redis.call(b"HSET", key, b"reported", reported)
-    prior = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d1", is_refused=True, is_placed=False)
+    prior = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d1", refused_within=0, is_placed=False)
     assert prior.is_kept_out is is_kept_out
     assert await names(history) == ("Grep", "Edit")[: 2 - is_kept_out]
     (watched,) = [await redis.call(b"GET", key) for key in await redis.call(b"KEYS", b"{baton}:watched:*")]
     assert msgspec.msgpack.decode(watched, type=Watch).refused is is_kept_out
+
+
+@every(
+    ("earlier", "within", "like", "is_kept_out"),
+    [
+        (["Read"], 3, "\nRead\nGrep\n", True),
+        (["Grep", "Bash", "Task"], 3, "\nRead\nGrep\n", True),
+        (["Grep", "Bash", "Task", "Task"], 3, "\nRead\nGrep\n", False),
+        (["Read (collected)", "NotRead"], 3, "\nRead\n", False),
+        (["Bash (look-up)"], 3, "\nRead\n (look-up)\n", True),
+        (["mcp__a__b (look-up)"], 3, "\nmcp__a__b\n", True),
+        (["Bash (look-up)"], 3, "\nRead\n", False),
+        ([], 3, "\nRead\n (look-up)\n", False),
+    ],
+)
+async def test_a_call_refused_by_its_past_is_only_counted(history, redis, earlier, within, like, is_kept_out):
+    await redis.call(b"FLUSHALL")
+    for number, name in enumerate(earlier):
+        await history.begin(ANN, call(f"T{number}"), "d0", entry=name)
+    prior = await history.begin(ANN, call("Read"), "d1", refused_within=within, like=like)
+    assert prior.is_kept_out is is_kept_out
+    assert await names(history) == (*earlier, "Read")[: len(earlier) + 1 - is_kept_out]
 
 
 async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):

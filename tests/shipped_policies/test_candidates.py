@@ -8,7 +8,7 @@ import pytest
 from baton.rules.call.call import ToolCall
 from baton.rules.call.modes import Freeze
 from baton.rules.call.verdict import Facts
-from baton.rules.policy.evaluate import evaluate, is_refused_anyway
+from baton.rules.policy.evaluate import evaluate, refused_within
 from baton.rules.policy.matching.context import Context
 from baton.rules.policy.matching.rule import Candidates, live_rules
 from tests.lines.corpus import lines
@@ -72,7 +72,7 @@ def test_a_call_is_judged_alike_in_the_context_of_its_name_and_refused_if_that_i
         unknown = Facts(call=call, level=level, freeze=freeze)
         context = Context(policies, unknown)
         policies.history_name(context)
-        is_sure = is_refused_anyway(context)
+        is_sure = refused_within(context) is not None
         sure += is_sure
         facts = msgspec.structs.replace(unknown, history=("Read", "Grep"), background_running=9, other_editor="s2")
         verdict = evaluate(policies, facts)

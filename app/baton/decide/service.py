@@ -20,6 +20,7 @@ from baton.kernel.base.call_rate import UNLIMITED, CallRate
 from baton.kernel.base.pause import pause
 from baton.kernel.base.settings import Settings
 from baton.kernel.redis.client import RedisUnavailable
+from baton.machines.session_projects import SessionProject, settled
 from baton.modes.freezes import Freezes
 from baton.modes.service import Modes
 from baton.people.users import Users
@@ -29,7 +30,7 @@ from baton.rules.agents.rosters import agent_name
 from baton.rules.call.call import OwnAgent, ToolCall
 from baton.rules.call.modes import Mode
 from baton.rules.call.verdict import Facts, RuleHit, Verdict
-from baton.rules.policy.evaluate import evaluate, is_refused, is_refused_anyway, started_agent, with_id
+from baton.rules.policy.evaluate import evaluate, is_refused, refused_within, started_agent, with_id
 from baton.rules.policy.matching.context import Context
 from baton.sessions.exceptions.service import Exceptions
 from baton.sessions.history import History, Outcomes, Prior, name_of_call
@@ -165,7 +166,8 @@ RATE_RULE = "limits/rate"
 class CallCase(msgspec.Struct, kw_only=True):
     """One call on its way through the steps.
 
-    `named` is the client's project, "" for none: the session may be pinned to another one. `entry` is the call's name
+    `named` is the client's project, "" for none: the session may be pinned to another one. `pin` is what this process knows
+    of that. `entry` is the call's name
     in the session's history.
     `key` names the call for retries; its last part is empty for a call without a `tool_use_id`, which has none.
     `prior` is None if the history is unread or unavailable. `is_held` marks a line of a skill or a command, run by the
@@ -176,6 +178,7 @@ class CallCase(msgspec.Struct, kw_only=True):
     caller: Caller
     call: ToolCall
     named: str
+    pin: SessionProject | None
     key: CallKey
     in_force: InForce
     decision_id: str
@@ -316,11 +319,13 @@ class PreToolUse:
         started = perf_counter_ns()
         principal = caller.principal
         named = call.project
-        call = self._sessions.projects.place(principal, call)
+        pin = self._sessions.projects.known(principal, call.session_id)
+        call = settled(call, pin)
         return CallCase(
             caller=caller,
             call=call,
             named=named,
+            pin=pin,
             key=(
                 principal.organisation,
                 principal.user,
@@ -344,8 +349,9 @@ class PreToolUse:
             policies, case.facts = case.in_force.policies, self._facts(case)
             case.context = Context(policies, case.facts)
             case.entry = policies.history_name(case.context)
-            is_placed = self._sessions.projects.known(principal, case.call.session_id) is not None
+            is_placed = case.pin is not None
             can_keep = (is_placed or case.call.project_root) and not case.caller.disabled
+            within = refused_within(case.context) if can_keep else None
             try:
                 case.prior = await self._history.begin(
                     principal,
@@ -355,7 +361,8 @@ class PreToolUse:
                     entry=case.entry,
                     other=case.named,
                     editors=policies.needs_editors,
-                    is_refused=bool(can_keep and is_refused_anyway(case.context)),
+                    refused_within=within,
+                    like=policies.lookups.like(case.context) if within else "",
                     is_placed=is_placed,
                 )
             except RedisUnavailable:
@@ -365,7 +372,7 @@ class PreToolUse:
             if prior.retry and (known := self._answers.find(case.key)) is not None:
                 return known
             case.decision_id = prior.decision_id
-            case.call = self._sessions.projects.learn(principal, case.call, prior.place)
+            case.call = self._sessions.projects.learn(principal, case.call, prior.place, case.pin)
         logs.decision_id.set(case.decision_id)
         if case.call.project != before:  # the session started on another server, and Redis knew its project
             case.in_force = await self._policies_for(case.caller, case.call.project)

@@ -89,20 +89,22 @@ class SessionProjects:
                 self._known.popitem(last=False)
 
     def place(self, principal: Principal, call: ToolCall) -> ToolCall:
-        """Return a call with its session's pinned project, as known in this process."""
-        return _settled(call, self.known(principal, call.session_id))
+        """Return a call with its session's pinned project, if this process knows it."""
+        return settled(call, self.known(principal, call.session_id))
 
     async def placed(self, principal: Principal, call: ToolCall) -> ToolCall:
         """Return a call with its session's pinned project, from whichever server."""
-        return _settled(call, await self.find(principal, call.session_id))
+        return settled(call, await self.find(principal, call.session_id))
 
-    def learn(self, principal: Principal, call: ToolCall, pin: SessionProject) -> ToolCall:
-        """Return a placed call with the project in Redis for its session, and cache that. A known one changes nothing."""
-        if pin.project and pin == self.known(principal, call.session_id):
+    def learn(
+        self, principal: Principal, call: ToolCall, pin: SessionProject, known: SessionProject | None
+    ) -> ToolCall:
+        """Return a placed call with the project in Redis for its session, and cache that. The known one changes nothing."""
+        if pin.project and pin == known:
             return call
         if pin.project:
             self.keep(principal, call.session_id, pin)
-        return _settled(call, pin if pin.project else None)
+        return settled(call, pin if pin.project else None)
 
     async def find(self, principal: Principal, session_id: str) -> SessionProject | None:
         """Return a session's pin, from memory or Redis, or None."""
@@ -136,7 +138,7 @@ class SessionProjects:
         return pin
 
 
-def _settled(call: ToolCall, pin: SessionProject | None) -> ToolCall:
+def settled(call: ToolCall, pin: SessionProject | None) -> ToolCall:
     """Return a call with a project: the pinned one, its own, the root or the session's folder."""
     if pin is not None:
         return pin.settle(call)

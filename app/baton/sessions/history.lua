@@ -2,8 +2,9 @@
 -- KEYS: 1 what is known of the session: its project, root and names by agent, 2 its background tasks, 3 the user's rate,
 --   4 this call and 5 its note for its end (absent if the client sends no call ids).
 -- ARGV: 1 agent, 2 tool name, 3 decision id, 4 project and 5 root to which the session is pinned by its first event,
---   6 the project that the client names, "" for none, 7 the note, 8 the note of a call that is refused anyway, else "", 9 "1"
---   if it is refused only under this pin and no report. A refused call is only counted, in the field `refused`.
+--   6 the project that the client names, "" for none, 7 the note, 8 the note of a call that is refused, else "". It is refused
+--   9 "1": only under this pin and no report, 10 a number: only if one of so many names before has 11 a line of its own,
+--   or its mark (` (look-up)`) has. A refused call is only counted, in the field `refused`.
 -- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`, its note for `watched_s`. The rate limit is a GCRA: one call each
 --   `interval_ms` (0 for no limit), of which the user may be `tolerance_ms` ahead.
 -- Returns {names before, one a line; decision id; 1 for a retry; background tasks; project or false; root or false;
@@ -47,6 +48,18 @@ end
 
 local is_pin = place[1] == ARGV[4] and place[2] == ARGV[5] and (not place[6] or place[6] == '{}')
 local refused = ARGV[8] ~= '' and (ARGV[9] == '' or is_pin)
+if refused and ARGV[10] ~= '' then
+  refused = false
+  local names = {}
+  for name in string.gmatch(prior, '[^\n]+') do names[#names + 1] = name end
+  for at = math.max(1, #names - ARGV[10] + 1), #names do
+    local mark = string.match(names[at], ' %(look%-up%)$') or ''
+    local name = string.sub(names[at], 1, #names[at] - #mark)
+    for _, line in ipairs({name, mark}) do
+      refused = refused or (line ~= '' and string.find(ARGV[11], '\n' .. line .. '\n', 1, true) ~= nil)
+    end
+  end
+end
 if refused then
   redis.call('HSET', KEYS[1], 'refused', (place[9] or 0) + 1)
 else

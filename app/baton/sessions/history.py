@@ -122,7 +122,8 @@ class History:
         entry: str = "",
         other: str = "",
         editors: bool = True,
-        is_refused: bool = False,
+        refused_within: int | None = None,
+        like: str = "",
         is_placed: bool = True,
     ) -> Prior:
         """Read the earlier calls and append this one, in one trip; a retry appends nothing.
@@ -131,8 +132,8 @@ class History:
 
         The session is pinned to the call's project, or its folder, unless it is pinned already. `entry` is appended, or
         the tool's name if it is "" (`PolicySet.history_name`). `other` is the client's project, if it differs from the
-        call's. `name` is the result of `name_of_call`, if known. A call that `is_refused` anyway is only counted: it will not
-        run. Unless the call `is_placed`, it must have the session's pin, too. Without `editors`, the call's file is not checked for other editors, and `other_editor` is "".
+        call's. `name` is the result of `name_of_call`, if known. A call that is refused is only counted: it will not run. That is known
+        if `refused_within` is 0, or a number of last calls, and one of them is `like` it (`Lookups.like`). Unless the call `is_placed`, it must have the session's pin, too. Without `editors`, the call's file is not checked for other editors, and `other_editor` is "".
 
         The usual verdict is noted for the call's end, too (`Outcomes.watch`): most calls run as they are.
         """
@@ -143,13 +144,13 @@ class History:
         if call.tool_use_id:
             keys.append(b"{baton}:call:%b:%b" % (session, name or name_of_call(call)))
             keys.append(_watched(principal, call.session_id, call.agent_id, call.tool_use_id))
-            note = b"" if is_refused and is_placed else _watch(call)
+            note = b"" if refused_within == 0 and is_placed else _watch(call)
         agent, tool = _entry(call, entry)
         root = storable(call.project_root or call.cwd)
         project = storable(call.project) or root
         # Queued before the script, so one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
-        refused = (_REFUSED if is_refused else b"", b"" if is_placed else b"1")
+        refused = (b"" if refused_within is None else _REFUSED, b"" if is_placed else b"1", refused_within or b"", like)
         begun = await self._redis.script(
             self._begin, keys, (agent, tool, decision_id, project, root, storable(other), note, *refused)
         )

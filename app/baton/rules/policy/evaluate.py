@@ -53,15 +53,22 @@ def evaluate(policies: PolicySet, facts: Facts, context: Context | None = None) 
     return _stricter(verdict, _judge(rewritten_context))
 
 
-def is_refused_anyway(context: Context) -> bool:
-    """Return whether a freeze or a rule surely refuses the call, whatever its session did before."""
+def refused_within(context: Context) -> int | None:
+    """Return among how many of the session's last calls one like this makes a rule refuse it; None if no rule surely does.
+
+    A freeze or a rule refuses it whatever the session did before: 0.
+    """
     facts, locked = context.facts, context.policies.locked
     if facts.freeze is not None and not (facts.freeze.read_only and _only_reads(context)):
-        return True
-    return any(
-        (rule.id not in facts.lifted or rule.id in locked) and not (rule.modes and facts.level == "guidance")
-        for rule in live_rules(context).refusing
-    )
+        return 0
+    within = None
+    for rule, number, checks in live_rules(context).refusing:
+        is_in_force = rule.id not in facts.lifted or rule.id in locked
+        if is_in_force and not (rule.modes and facts.level == "guidance") and all(one.holds(context) for one in checks):
+            if not number:
+                return 0
+            within = max(within or 0, number)
+    return within
 
 
 def _only_reads(context: Context) -> bool:

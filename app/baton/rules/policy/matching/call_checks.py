@@ -44,7 +44,9 @@ class Lookups:
     def __init__(self, config: Config) -> None:
         lists = config.lists
         self.by_class = config.lookups == "class"
-        self.is_tool = any_of(words(f"${_TOOLS}", lists) if _TOOLS in lists else [])
+        tools = words(f"${_TOOLS}", lists) if _TOOLS in lists else []
+        self.is_tool = any_of(tools)
+        self._names = "\n".join(["", *tools, LOOKUP_MARK, ""])
         self._programs = any_program([f"${_PROGRAMS}"], lists) if _PROGRAMS in lists else AnyProgram()
         self._collected = any_path(words([f"${name}" for name in _COLLECTED if name in lists], lists))
 
@@ -84,6 +86,10 @@ class Lookups:
         named = named or [(one.target, one.base) for one in shell.reads if one.by in {index, -1}]
         return named != [] and all(self._collected(context.relative(path, base)) for path, base in named)
 
+    def like(self, context: Context) -> str:
+        """Return the names of past calls that count as ones like this, a line each; a mark alone stands for all marked ones."""
+        return self._names if self.by_class and context.is_lookup else f"\n{context.call.tool_name}\n"
+
     def latest(self, tools: Iterable[str]) -> str:
         """Return the tool of the last of these past calls that read or searched files; "" for none."""
         found = [name for name in tools if name.endswith(LOOKUP_MARK) or self.is_tool(name)]
@@ -106,13 +112,15 @@ _BACKGROUND_KEYS = ("run_in_background", "is_background")
 class Check(msgspec.Struct, frozen=True):
     """One key of a condition. `holds` decides; `why` explains a mismatch to people.
 
-    `progress` is for a key with several tests: the number of passed tests before the first failed one.
+    `progress` is for a key with several tests: the number of passed tests before the first failed one. `within` is how many
+    earlier calls a check of the history looks at.
     """
 
     key: str
     holds: Callable[[Context], bool]
     why: Callable[[Context], str]
     progress: Callable[[Context], int] | None = None
+    within: int = 0
 
 
 def background(least: int, *, missing: bool) -> Check:
@@ -154,7 +162,8 @@ def history(within: int, *, missing: bool) -> Check:
         context.found["what"] = f"{shown.get(tool, tool)} calls"
         return any(plain(name) == tool for name in recent)
 
-    return Check("history", holds, lambda c: f"none of the last {within} calls used `{c.call.tool_name}`")
+    why = f"none of the last {within} calls used `{{}}`"
+    return Check("history", holds, lambda c: why.format(c.call.tool_name), within=within)
 
 
 def lookup() -> Check:

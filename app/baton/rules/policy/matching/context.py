@@ -237,6 +237,10 @@ class LookupsInterface(Protocol):
         """Return the first program of the line that reads or searches files; "" for none."""
         ...
 
+    def like(self, context: "Context") -> str:
+        """Return the names of past calls that count as ones like this."""
+        ...
+
     def latest(self, tools: Iterable[str]) -> str:
         """Return the last of these past calls that read or searched files; "" for none."""
         ...
@@ -270,11 +274,12 @@ class Context:
 
     `found` are the findings of the rule being checked, by placeholder. `blind` collects facts needed by a rule but
     unreadable, `errors` the names of failed expressions. `guesses` is True while a rule sees the possible commands of
-    unknown programs. `spent` is the maximum work of the expressions so far, in units of `when_cost`.
+    unknown programs. `live` are the rules that may match, once `rule.live_rules` has found them. `spent` is the maximum work of the expressions so far, in units of `when_cost`.
     """
 
     # Facts not requested yet. Most calls are known and need next to nothing, so these are the class's.
     guesses = False
+    live: Any = None
     spent = _looked_up = 0
     blind = frozenset[str]()
     errors = frozenset[str]()
@@ -291,6 +296,9 @@ class Context:
         call = facts.call
         given = call.tool_input
         self.call = call if FOLDER_KEYS.isdisjoint(given) and not holds_objects(given) else in_its_folder(call)
+        call = self.call
+        self.root = call.project_root or (call.project if call.project.startswith("/") else "")
+        """The project's root folder, "" if unknown."""
         self.found: dict[str, str] = {}
         self._arguments: dict[Program, frozenset[Place]] = {}
         self._alike: dict[tuple[str, str | None], tuple[str, str | None]] = {}
@@ -439,12 +447,6 @@ class Context:
                 (self._line, " ".join(words), *(shell.exports if shell else ()), self.call.cwd)
             ).casefold()
         return self._text
-
-    @property
-    def root(self) -> str:
-        """The project's root folder, if known."""
-        call = self.call
-        return call.project_root or (call.project if call.project.startswith("/") else "")
 
     @property
     def writes(self) -> tuple[Write, ...]:

@@ -160,6 +160,13 @@ class LiveRule(msgspec.Struct, frozen=True):
     unless: tuple[tuple[Check, ...], ...]
     guesses: bool
 
+    def repeated(self) -> Iterator[tuple[Rule, int, tuple[Check, ...]]]:
+        """Yield the rule, how many earlier calls decide whether it matches, and its other checks, if nothing else does."""
+        checks = self.given[0][1] if len(self.given) == 1 else ()
+        past = [one for one in checks if one.within]
+        if len(past) == 1 and not (self.unless or self.guesses or self.rule.when):
+            yield self.rule, past[0].within, tuple([one for one in checks if one is not past[0]])
+
     def matches(self, context: Context) -> bool:
         """Return whether the rule matches the call."""
         return _seeing_guesses(self._matches, context) if self.guesses else self._matches(context)
@@ -351,7 +358,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class LiveRules:
     """The rules that match such a call, or may. `open` are those to check for each call.
 
-    `refusing` are the deny rules that match whatever the session did before, and without guesses.
+    `refusing` are the deny rules that match without guesses if one of some last calls was like this, each with their number
+    and its other checks; the first ones match whatever the session did before, so theirs is 0.
     `outcomes` caches the outcome by the open rules' findings. It stays empty if a suggestion depends on more than the
     reading (`repeats` is False): equal findings could then lead to another suggestion. `verdicts` caches the outcomes
     equal for each call, as verdicts.
@@ -362,7 +370,8 @@ class LiveRules:
     def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
         denying = [one for one in rules if one.rule.decision == "deny" and not one.rule.shadow]
-        self.refusing = tuple([one.rule for one in denying if one.found is not None and not one.guesses])
+        sure = [(one.rule, 0, ()) for one in denying if one.found is not None and not one.guesses]
+        self.refusing = (*sure, *(found for one in denying for found in one.repeated()))
         self.open = tuple([one for one in rules if one.found is None])
         self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
@@ -447,8 +456,10 @@ def _sees_guesses(candidate: RuleCandidate) -> bool:
 
 
 def live_rules(context: Context) -> LiveRules:
-    """Return the rules that match the context's call, or may."""
-    return cast("Reading", context.reading).live(context)
+    """Return the rules that match the context's call, or may. What its session has done changes none of them."""
+    if context.live is None:
+        context.live = cast("Reading", context.reading).live(context)
+    return context.live  # type: ignore[no-any-return]
 
 
 _CACHED_TEXT = 4096
