@@ -41,18 +41,19 @@ def client(http, session):
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "each_its_own", "most"),
+    ("tool", "given", "client", "each_its_own", "most"),
     [
-        ("Bash", {"command": "ls"}, False, 10),
-        ("Bash", DENIED, False, 10),
-        ("Bash", DENIED, True, 14),
-        ("Read", {"file_path": "/w/a.py"}, False, 10),
+        ("Bash", {"command": "ls"}, "api", False, 10),
+        ("Bash", DENIED, "api", False, 10),
+        ("Bash", DENIED, "api", True, 14),
+        ("Bash", {"command": "git push --force"}, "codex", False, 11),
+        ("Read", {"file_path": "/w/a.py"}, "api", False, 10),
     ],
 )
 def test_a_decision_costs_ten_redis_commands_and_1600_bytes_and_is_written_once(
-    server, http, session, tool, given, each_its_own, most
+    server, http, session, tool, given, client, each_its_own, most
 ):
-    """Known calls, refused ones, refused ones that are their session's first, and ones refused after an earlier one."""
+    """Known calls, refused ones, their session's first, questions of a client that cannot ask, and second look-ups."""
     strict = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
     http.put("/mode", json=strict if tool == "Read" else strict | {"enabled": False}).raise_for_status()
     with Redis(unix_socket_path=str(server.home / "valkey" / "valkey.sock")) as valkey:
@@ -64,7 +65,9 @@ def test_a_decision_costs_ten_redis_commands_and_1600_bytes_and_is_written_once(
 
         def ask(number):
             name = {"session_id": f"{session['session_id']}-{number}"} if each_its_own else {}
-            body = session | name | {"cwd": "/w", "project": "p", "tool_name": tool, "tool_input": given}
+            body = (
+                session | name | {"cwd": "/w", "project": "p", "tool_name": tool, "tool_input": given, "client": client}
+            )
             headers = {"Baton-Project": "acme/p", "Baton-Root": "/w"}
             http.post("/pre-tool-use", json=body | {"tool_use_id": f"u{number}"}, headers=headers).raise_for_status()
 

@@ -101,9 +101,10 @@ async def test_a_call_that_is_refused_anyway_is_only_counted(history, redis):
     prior = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d1", refused_within=0)
     again = await history.begin(ANN, call("Edit", tool_use_id="u1"), "d2", refused_within=0)
     assert (prior.prior, again.prior, again.retry, again.decision_id) == (("Grep",), ("Grep",), True, "d1")
-    history.take_back(ANN, call("Grep"))
     (key,) = await redis.call(b"KEYS", b"{baton}:place:*")
-    assert await redis.call(b"HMGET", key, b"refused", b"calls:main") == [b"2", b""]
+    for refused, kept in ((True, [b"2", b""]), (False, [b"1", b"Grep\n"])):
+        history.correct(ANN, call("Grep"), refused=refused)
+        assert await redis.call(b"HMGET", key, b"refused", b"calls:main") == kept
 
 
 @every(

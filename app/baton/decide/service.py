@@ -262,10 +262,11 @@ class PreToolUse:
             decision = await self._weigh_request(case, decision)
         prior = case.prior
         noted = prior.is_kept_out if prior is not None and not (prior.retry or prior.wait_ms) else None
-        if noted is False and is_refused(call.client, decision.verdict.effect):
+        refused = is_refused(call.client, decision.verdict.effect)
+        if noted is not None and noted is not refused:
             # A refused call did not run. In the history it would lead to further refusals.
-            self._history.take_back(caller.principal, case.call, case.entry)
-            noted = True
+            self._history.correct(caller.principal, case.call, case.entry, refused=refused)
+            noted = noted or refused
         self._record(case, decision, noted=noted)
         return decision
 

@@ -110,7 +110,7 @@ class History:
             tolerance_ms=rate.tolerance,
         )
         # Sent whole, so without its comments.
-        self._take_back = re.sub(rb"(?m)^--.*\n", b"", Path(__file__).with_name("take_back.lua").read_bytes())
+        self._correct = re.sub(rb"(?m)^--.*\n", b"", Path(__file__).with_name("correct.lua").read_bytes())
 
     async def begin(
         self,
@@ -167,17 +167,18 @@ class History:
             is_kept_out=counted == [1],
         )
 
-    def take_back(self, principal: Principal, call: ToolCall, entry: str = "") -> None:
-        """Remove a refused call from the history: it did not run, and its end is noted so. Fire-and-forget.
+    def correct(self, principal: Principal, call: ToolCall, entry: str = "", *, refused: bool) -> None:
+        """Remove a call from the history that is refused after all, and note its end so; or append one that may run after all.
 
-        `entry` is what `begin` appended.
+        `entry` is what `begin` appended. Fire-and-forget.
         """
         agent, name = _entry(call, entry)
         keys = [place_key(session_tag(principal, call.session_id))]
-        if call.tool_use_id:
+        if refused and call.tool_use_id:
             keys.append(_watched(principal, call.session_id, call.agent_id, call.tool_use_id))
+        given = _CALLS + agent, name, b"1" if refused else b"", _REFUSED, WATCHED_S
         # By its source: nobody waits for the reply that Redis does not know its name.
-        self._redis.send(b"EVAL", self._take_back, len(keys), *keys, _CALLS + agent, name, _REFUSED, WATCHED_S)
+        self._redis.send(b"EVAL", self._correct, len(keys), *keys, *given)
 
     def _ask_for_editors(self, principal: Principal, call: ToolCall) -> list[asyncio.Future[list[bytes]]]:
         keys = [_edits_key(principal, call.project, path) for path in edited_paths(call)]

@@ -56,15 +56,21 @@ def evaluate(policies: PolicySet, facts: Facts, context: Context | None = None) 
 def refused_within(context: Context) -> int | None:
     """Return among how many of the session's last calls one like this makes a rule refuse it; None if no rule surely does.
 
-    A freeze or a rule refuses it whatever the session did before: 0.
+    A freeze or a rule refuses it whatever the session did before: 0. An approval may still let it pass, where a client cannot
+    ask.
     """
     facts, locked = context.facts, context.policies.locked
     if facts.freeze is not None and not (facts.freeze.read_only and _only_reads(context)):
         return 0
     within = None
-    for rule, number, checks in live_rules(context).refusing:
+    for rule, number, checks in live_rules(context).stopping:
         is_in_force = rule.id not in facts.lifted or rule.id in locked
-        if is_in_force and not (rule.modes and facts.level == "guidance") and all(one.holds(context) for one in checks):
+        if (
+            is_in_force
+            and is_refused(context.call.client, rule.decision)
+            and not (rule.modes and facts.level == "guidance")
+            and all(one.holds(context) for one in checks)
+        ):
             if not number:
                 return 0
             within = max(within or 0, number)

@@ -358,20 +358,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class LiveRules:
     """The rules that match such a call, or may. `open` are those to check for each call.
 
-    `refusing` are the deny rules that match without guesses if one of some last calls was like this, each with their number
-    and its other checks; the first ones match whatever the session did before, so theirs is 0.
+    `stopping` are the rules that refuse or ask without guesses if one of some last calls was like this, each with their
+    number and its other checks; the first ones do so whatever the session did before, so theirs is 0.
     `outcomes` caches the outcome by the open rules' findings. It stays empty if a suggestion depends on more than the
     reading (`repeats` is False): equal findings could then lead to another suggestion. `verdicts` caches the outcomes
     equal for each call, as verdicts.
     """
 
-    __slots__ = ("open", "outcomes", "refusing", "repeats", "rules", "verdicts")
+    __slots__ = ("open", "outcomes", "repeats", "rules", "stopping", "verdicts")
 
     def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
-        denying = [one for one in rules if one.rule.decision == "deny" and not one.rule.shadow]
-        sure = [(one.rule, 0, ()) for one in denying if one.found is not None and not one.guesses]
-        self.refusing = (*sure, *(found for one in denying for found in one.repeated()))
+        stopping = [one for one in rules if one.rule.decision in {"deny", "ask"} and not one.rule.shadow]
+        sure = [(one.rule, 0, ()) for one in stopping if one.found is not None and not one.guesses]
+        self.stopping = (*sure, *(found for one in stopping for found in one.repeated()))
         self.open = tuple([one for one in rules if one.found is None])
         self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
