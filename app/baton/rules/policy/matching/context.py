@@ -432,7 +432,7 @@ class Context:
             known[key] = ask(self)
         return known[key]  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def is_lookup(self) -> bool:
         """Whether the call reads or searches files, by a tool or by a shell line."""
         return self.policies.lookups.of_tool(self) or self.lookup_line != ""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -169,9 +169,8 @@ class LiveRule(msgspec.Struct, frozen=True):
 
     def matches(self, context: Context) -> bool:
         """Return whether the rule matches the call."""
-        return _seeing_guesses(self._matches, context) if self.guesses else self._matches(context)
-
-    def _matches(self, context: Context) -> bool:
+        if self.guesses and not context.guesses:
+            return _seeing_guesses(self.matches, context)
         for found, checks in self.given:
             if _hold(checks, context):
                 for exception in self.unless:
@@ -458,7 +457,8 @@ def _sees_guesses(candidate: RuleCandidate) -> bool:
 def live_rules(context: Context) -> LiveRules:
     """Return the rules that match the context's call, or may. What its session has done changes none of them."""
     if context.live is None:
-        context.live = cast("Reading", context.reading).live(context)
+        reading: Any = context.reading
+        context.live = reading.live(context)
     return context.live  # type: ignore[no-any-return]
 
 
