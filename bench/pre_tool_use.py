@@ -1,8 +1,8 @@
 """Measures `/pre-tool-use` in one interleaved run, with the floor F1 and hooks that start a process a call.
 
 Baton's rows include the CPU time of Valkey and of the storing process; their total comes first. They are: a known call
-(a `Read` in strict mode), mixed calls with events and without, with the mode off, new commands, two fixed rates, a new connection a call, and real commands by
-length, none of them twice. Each is divided by F1 of its kind: many connections, one, a new one a call, or the rate.
+(a `Read` in strict mode), mixed calls with events and without, with the mode off, new commands, two fixed rates, a new
+connection a call, and real commands, of all lengths and by length, none of them twice. Each is divided by F1 of its kind: many connections, one, a new one a call, or the rate.
 
 With `--cerbos FOLDER`, Cerbos gets the same mixed calls in the same rounds (`bench.cerbos`). With `--waiting NUMBER` only
 mixed calls are measured, on two workers each: with so many hooks waiting for a person's answer, and twice without any.
@@ -21,6 +21,7 @@ import subprocess
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack
+from hashlib import blake2b
 from pathlib import Path
 
 import httpx2
@@ -77,16 +78,18 @@ def bodies(*, fresh: bool) -> Iterator[bytes]:
         yield _body(number, tool, given)
 
 
-def real_bodies(least: int, most: int) -> Iterator[bytes]:
+def real_bodies(least: int, most: int, *, half: int = 0) -> Iterator[bytes]:
     """Payloads with the corpora's commands of more than `least` and at most `most` characters, each time a new one.
 
-    After a turn through the corpus, each follows an `echo` of the turn's number.
+    After a turn through the corpus, each follows an `echo` of the turn's number. The halves of the corpus, 0 and 1, share
+    no command.
     """
-    commands = list(dict.fromkeys(line for line in lines() if least < len(line) <= most))
+    found = sorted(dict.fromkeys(lines()), key=lambda line: blake2b(line.encode()).digest())[half::2]
+    commands = [line for line in found if least < len(line) <= most]
     for number, command in enumerate(itertools.cycle(commands)):
         turn = number // len(commands)
         new = f"echo {turn}; {command}" if turn else command
-        yield _body(number, "Bash", {"command": new}, f"{least}_")
+        yield _body(number, "Bash", {"command": new}, f"{least}_{half}_")
 
 
 def _body(number: int, tool: str, given: Mapping[str, object], name: str = "") -> bytes:
@@ -195,7 +198,7 @@ def _measure_all(
     stream, new, plain, known = bodies(fresh=False), bodies(fresh=True), bodies(fresh=False), known_bodies()
     baton, quiet, off = servers
     port, ours, theirs = baton.port, baton.parts, {"server": [floor]}
-    real = {
+    real = {"(b) real, all lengths": real_bodies(0, LENGTHS[-1], half=1)} | {
         f"(b) real, {least + 1}-{most} characters": real_bodies(least, most)
         for least, most in zip((0, *LENGTHS), LENGTHS, strict=False)
     }
