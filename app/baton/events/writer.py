@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -83,7 +83,9 @@ class LogWriter:
                 return
             if content is not None:
                 self.journal.add(content)
-                self._queue([content])
+                self._packed.append(content)
+                self._bytes += len(content)
+                self._arrived.set()
 
     def counts(self) -> dict[str, int]:
         """Return the counts since the start. `queued` is the length of the queue; `dropped` includes `shed`."""
@@ -93,7 +95,10 @@ class LogWriter:
     async def start(self) -> None:
         """Start to append, first the entries of killed processes. Redis may be unavailable."""
         await self._redis.start()
-        self._queue(self.journal.open())
+        if found := self.journal.open():
+            self._packed.extend(found)
+            self._bytes += sum(map(len, found))
+            self._arrived.set()
         self._appending = asyncio.get_running_loop().create_task(self._append_all())
 
     async def stop(self) -> list[bytes]:
@@ -108,12 +113,6 @@ class LogWriter:
         await self._redis.close()
         self.journal.close()
         return list(self._packed)
-
-    def _queue(self, contents: Sequence[bytes]) -> None:
-        if contents:
-            self._packed.extend(contents)
-            self._bytes += sum(map(len, contents))
-            self._arrived.set()
 
     async def _append_all(self) -> None:
         loop = asyncio.get_running_loop()
