@@ -41,8 +41,7 @@ def framed(content):
     return _FRAME.pack(len(content), crc32(content)) + content
 
 
-ONE = framed(b"one")
-TWO = framed(b"two").replace(b"w", b"W")
+ONE, TWO = framed(b"one"), framed(b"two").replace(b"w", b"W")
 DAMAGED = [
     (b"", 0), (b"\0" * 9, 0), (_COUNTERS.pack(0, 0), 0), (_COUNTERS.pack(0, 0) + ONE, 0),
     (_COUNTERS.pack(2**64 - 1, 0) + ONE, 0), (_COUNTERS.pack(0, 2**64 - 1) + ONE, 1),
@@ -67,9 +66,8 @@ def test_without_a_journal_entries_are_in_memory_only_and_it_is_said(tmp_path, m
         monkeypatch.setattr(journal, "SIZE", 1 << 60)
         folder.mkdir()
         (folder / "1-1.journal").write_bytes(_COUNTERS.pack(0, len(ONE)) + ONE)
-    one = Journal(folder)
-    left_before = one.open()
-    assert left_before == [b"one"] * (fault == "disk full")
+    one, left_before = Journal(folder), [b"one"] * (fault == "disk full")
+    assert one.open() == left_before
     one.add(b"x")
     one.remove([*left_before, b"x"])
     one.close()
