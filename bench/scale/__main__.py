@@ -26,8 +26,9 @@ from baton.operate import retention as retention_store
 from baton.people.users import RowScope
 from baton.policies.in_force import Combinations, Policies
 from baton.records import latency
+from baton.records.columns.reading import Period
 from baton.records.columns.writer import ColumnWriter
-from baton.records.latency import LatencyBucket, LatencyFilter
+from baton.records.latency import LatencyBucket
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
@@ -176,11 +177,11 @@ async def measure(settings: Settings) -> None:
         period = TimeRange(since=since, until=END)
         await row(f"rule hits, {span}", partial(rule_hits_store.hits, database, "default", ALL, period))
         for latency_by in LATENCY_BY:
-            asked_of = LatencyFilter(since=max(since, END - timedelta(days=LONGEST[latency_by])), until=END)
+            asked_of = Period(max(since, END - timedelta(days=LONGEST[latency_by])), END)
             latencies = partial(latency.find_counts, database, "default", ALL, asked_of, latency_by)
             await row(f"latency by {latency_by}, {span}", latencies)
-        theirs = LatencyFilter(since=since, until=END, user="person-3")
-        await row(f"latency of a user, {span}", partial(latency.find_counts, database, "default", ALL, theirs, "day"))
+        of_user = partial(latency.find_counts, database, "default", ALL, Period(since, END), "day", user="person-3")
+        await row(f"latency of a user, {span}", of_user)
     for bucket, group, filters in COUNTED:
         wanted = Filters(since=END - timedelta(days=LONGEST[bucket]), until=END, **filters)
         name = ", ".join([f"counts by {bucket} and {group}", *filters])

@@ -59,7 +59,7 @@ def least(kind):
 
 
 def published(payload):
-    packed = pack(Principal(organisation="acme", team="web", user="ann"), payload, event_id="", at_ms=1_000)
+    packed = pack(Principal(organisation="acme", team="web", user="ann"), payload, event_id="")
     emission = msgspec.msgpack.decode(packed, type=Emission)
     return json.loads(enveloped(emission, full_names(PREFIX, {})[emission.topic]))
 

@@ -46,7 +46,7 @@ def test_decides_as_the_server_and_delivers_each_decision_once(server, relay):
     without = [relay.line(line) for line in LINES]
     assert [one.word for one in without] == [one.word for one in with_server]
     assert {one.headers["baton-degraded"].split(",")[0] for one in without} == {"server"}
-    assert relay.state()["records_waiting"] >= len(LINES)  # and the last calls before
+    assert relay.state()["records_waiting"] == len(LINES)
     server.start()
     until(lambda: relay.line("git log").headers.get("baton-degraded") is None)
     until(lambda: relay.state()["records_waiting"] == 0)
@@ -99,13 +99,3 @@ def test_hung_server_costs_no_hook_its_decision(server, relay, is_fresh):
         assert not relay.state()["server_answers"]
     finally:
         server.process.send_signal(signal.SIGCONT)
-
-
-def test_call_answered_by_both_is_recorded_once(server, relay):
-    ready(relay)
-    first = relay.line("git status").headers["baton-decision-id"]
-    with server.agent(Authorization=f"Bearer {relay.token}") as agent:
-        again = {"records": [{"id": first, "tool": "Bash", "client": "claude-code", "command": "git status"}]}
-        assert agent.post("/bundle/records", json=again).status_code == 204
-    relay.line("git log")
-    assert [one["id"] for one in decisions(server, 2)].count(first) == 1

@@ -139,18 +139,6 @@ def test_freeze_and_mode_with_the_sessions_history_hold(machine):
     assert machine.word() == "deny"
 
 
-def test_last_calls_before_the_loss_are_recorded_again_and_earlier_ones_are_not(machine, monkeypatch):
-    now, fatal = [0.0], {"command": "rm -rf ~"}
-    hooks = [machine.hook(**READ), machine.hook(**BASH, tool_input=fatal), machine.hook(**READ)]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    for hook, content in zip(hooks, (b"{}", b'{"permissionDecision":"deny"}', b"{}"), strict=True):
-        now[0] += 1 if hook is hooks[1] else 0.01
-        machine.outage.answered(hook, content)
-    machine.word()
-    kept = [json.loads(line) for line in machine.bundles.spool.first(9)]
-    assert [(one["id"], one["effect"]) for one in kept[:-1]] == [(hooks[1].id, "deny"), (hooks[2].id, "abstain")]
-
-
 def test_records_outlast_the_token_they_were_made_with_and_its_rules_do_not(machine):
     machine.is_up = False
     assert machine.decide(token="rotated") is None

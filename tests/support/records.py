@@ -58,13 +58,13 @@ class Both:
     """A recorder, and the drain that its server keeps in a process of its own."""
 
     def __init__(self, settings, url, database):
-        self.writer = LogWriter(url, most_bytes=settings.records_redis_mb << 20)
+        self._folder = TemporaryDirectory()
+        self.writer = LogWriter(url, Path(self._folder.name), most_bytes=settings.records_redis_mb << 20)
         self.recorder = Recorder(self.writer, database)
         self.put, self.put_outcome = self.recorder.put, self.recorder.put_outcome
         self._redis = Redis(url, timeout_s=5)
         target = driver_target(database.engine.url)
         self._driver = driver(target)
-        self._folder = TemporaryDirectory()
         self.spool = Spool(Path(self._folder.name) / "spool", settings.records_spool_mb << 20)
         self.drain = Drain(
             Log(self._redis),

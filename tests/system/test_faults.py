@@ -127,17 +127,23 @@ def test_a_session_starts_within_its_budget_while_the_database_is_locked(own):
         lock.close()
 
 
-def test_a_killed_server_leaves_no_child_and_loses_no_acknowledged_record(own, own_http):
+def test_a_killed_server_leaves_no_child_and_loses_nothing_that_it_answered(own, own_http):
     total = 300
     for number in range(total):
         ask(own_http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
-    until(lambda: own_http.get("/status").json()["records"]["queued"] == 0)
-    left = valkey_of(own), drain_of(own)
-    own.stop(signal.SIGKILL)
+    left, call = (valkey_of(own), drain_of(own)), {"session_id": "end", "tool_use_id": "t"} | READ
+    for event in ("PreToolUse", "PostToolUse"):
+        body = call | {"hook_event_name": event, "tool_response": {}}
+        assert own_http.post(f"/hooks/claude-code?event={event}", json=body).status_code == 200
+    own.process.kill()
+    own.process.wait()
     until(lambda: all(map(is_gone, left)))
     own.start()
     with own.client() as again:
-        until(lambda: sum(again.get("/status").json()["decisions"].values()) == total)
+        until(lambda: sum(again.get("/status").json()["decisions"].values()) == total + 1)
+        until(lambda: again.get("/decisions", params={"session_id": "end", "outcome": "ran"}).json()["items"])
+        (event,) = again.get("/events/topics/tool-executed").json()["events"]
+        assert event["data"]["session_id"] == "end"
         assert again.get("/mode", params={"session_id": "k1"}).json()["enabled"], "the mode survives, too"
     assert "was killed; what it had answered is kept" in own.log.read_text()
 

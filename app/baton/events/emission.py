@@ -1,13 +1,13 @@
 """Publishes events.
 
-A room gets `Events` from `main` and calls `emit` with the payload of one of the topics in `baton.events.topics`:
+A room gets the `Emitter` from `main` and calls `emit` with the payload of one of the topics in `baton.events.topics`:
 
     self._events.emit(caller.principal, RoutingDecision(session_id=…, correlation_id=…, route_id=…, method="scorer"))
 
-It returns at once and never fails. After the answer, the payload's strings are masked and the event is appended to the log
+It never waits and never fails. The payload's strings are masked at once, and the event is queued for the log
 (`baton.events.log`); `GET /events/topics/{topic}` and the sinks read it there. Three rules:
 
-- **A costly payload** is given as a function: `emit_later(principal, build, topic=…)`.
+- **A costly payload** is given as a function, called if the event is wanted: `emit_built(principal, build, topic=…)`.
 - **A possibly repeated event** (a repeated hook, a job that two servers see end) gets a natural id:
   `emit(…, event_id=natural_id("tool-executed", session_id, tool_use_id))`. Consumers drop repeated ids.
 - **Related events** share one `correlation_id`: the route's id for events around a prompt, `call_id(…)` for a
@@ -17,7 +17,7 @@ It returns at once and never fails. After the answer, the payload's strings are 
 import time
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from uuid_utils import UUID, uuid5, uuid7
@@ -38,64 +38,42 @@ Build = Callable[[], Payload | None]
 """Makes a payload; None for no event after all."""
 
 
-class Emitter(Protocol):
-    """Emits a room's events."""
+class Emitter:
+    """Puts a room's events into the log. It never waits and never fails."""
 
-    def emit(self, principal: Principal, payload: Payload, *, event_id: str = "") -> None:
-        """Emit an event of the principal's. Never wait and never fail."""
-        ...
-
-    def emit_later(self, principal: Principal, build: Build, *, topic: str, event_id: str = "") -> None:
-        """Emit the result of `build`, called after the answer. It is not called if the topic is switched off."""
-        ...
-
-
-class NoEvents:
-    """The emitter of a server with `BATON_EVENTS=off`."""
-
-    def emit(self, principal: Principal, payload: Payload, *, event_id: str = "") -> None:
-        """Drop the event."""
-
-    def emit_later(self, principal: Principal, build: Build, *, topic: str, event_id: str = "") -> None:
-        """Drop the event."""
-
-
-NO_EVENTS: Emitter = NoEvents()
-
-
-class Events:
-    """Puts events into the log."""
-
-    def __init__(self, writer: LogWriter, *, without: Iterable[str] = ()) -> None:
-        """`without` are the short names of the switched-off topics."""
+    def __init__(self, writer: LogWriter | None, *, without: Iterable[str] = ()) -> None:
+        """`without` are the short names of the switched-off topics. Without a writer all are."""
         self._writer = writer
         self._without = frozenset(without)
 
     def emit(self, principal: Principal, payload: Payload, *, event_id: str = "") -> None:
-        """Emit an event of the principal's; see `Emitter`."""
-        self.emit_later(principal, lambda: payload, topic=BY_PAYLOAD[type(payload)].name, event_id=event_id)
+        """Emit an event of the principal's."""
+        self.emit_built(principal, lambda: payload, topic=BY_PAYLOAD[type(payload)].name, event_id=event_id)
 
-    def emit_later(self, principal: Principal, build: Build, *, topic: str, event_id: str = "") -> None:
-        """Emit the result of `build`; see `Emitter`."""
-        if topic in self._without:
+    def emit_built(self, principal: Principal, build: Build, *, topic: str, event_id: str = "") -> None:
+        """Emit the result of `build`. It is not called if the topic is switched off, or events are dropped."""
+        if self._writer is None or topic in self._without:
             return
-        at_ms = int(time.time() * 1000)
 
         def packed() -> bytes | None:
             payload = build()
-            return None if payload is None else pack(principal, payload, event_id=event_id, at_ms=at_ms)
+            return None if payload is None else pack(principal, payload, event_id=event_id)
 
         self._writer.put(packed)
 
 
-def pack(principal: Principal, payload: Payload, *, event_id: str, at_ms: int) -> bytes:
+NO_EVENTS = Emitter(None)
+"""The emitter of a server with `BATON_EVENTS=off`."""
+
+
+def pack(principal: Principal, payload: Payload, *, event_id: str) -> bytes:
     """Return an event as an entry of the log, with secrets masked and every string storable."""
     topic: Topic = BY_PAYLOAD[type(payload)]
     return _encode(
         Emission(
             topic.name,
             event_id or str(uuid7()),
-            at_ms,
+            int(time.time() * 1000),
             principal.organisation,
             storable(principal.team),
             storable(principal.user),

@@ -3,7 +3,7 @@
 import msgspec
 
 from baton.events.catalogue import TopicCatalogue
-from baton.events.emission import NO_EVENTS, Emitter, Events
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.events.feed import TIMEOUT_S, LiveFeed
 from baton.events.personal_events import PersonalEvents
 from baton.events.reading import EventReader
@@ -34,7 +34,7 @@ async def build(kernel: Kernel) -> EventsFeature:
     """
     settings = kernel.settings
     catalogue = TopicCatalogue(settings)
-    writer = LogWriter(kernel.redis.url, most_bytes=settings.records_redis_mb << 20)
+    writer = LogWriter(kernel.redis.url, settings.home, most_bytes=settings.records_redis_mb << 20)
     redis = Redis(kernel.redis.url, timeout_s=TIMEOUT_S)  # its own: pages of the log must not delay decisions
     await redis.start()
     kernel.on_stop(redis.close)
@@ -49,7 +49,7 @@ async def build(kernel: Kernel) -> EventsFeature:
     await webhooks.load()
     kernel.every(PeriodicTask("webhooks", 5, lambda _: webhooks.mirror()))
     return EventsFeature(
-        emitter=NO_EVENTS if settings.events == "off" else Events(writer, without=settings.events_without),
+        emitter=NO_EVENTS if settings.events == "off" else Emitter(writer, without=settings.events_without),
         writer=writer,
         feed=feed,
         catalogue=catalogue,

@@ -1,4 +1,4 @@
-"""The queue before the log: entries of this process wait here until Redis has them."""
+"""The queue before the log: entries of this process wait here, and in its journal, until Redis has them."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,9 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 
+from baton.events.journal import Journal
 from baton.events.log import EntrySize, Log
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
@@ -17,9 +19,7 @@ QUEUE = 10_000
 QUEUE_BYTES = 64 << 20
 """Maximum entries in memory while Redis is unavailable, and their bytes."""
 BATCH = 50
-"""Entries that are appended together, and that may wait unpacked."""
-LONGEST_S = 0.003
-"""How long packing may occupy the event loop at a time, in seconds; a single entry may take longer."""
+"""Entries that are appended together."""
 GATHER_S = 0.01
 """How long entries gather before a batch is appended, in seconds."""
 TIMEOUT_S = 5.0
@@ -43,20 +43,20 @@ _SHEDDING = (
 )
 
 Pack = Callable[[], bytes | None]
-"""Masks and encodes an entry after the answer was sent; None for no entry after all."""
+"""Masks and encodes an entry; None for no entry after all."""
 
 
 class LogWriter:
     """A bounded queue before the log. While Redis is unavailable and the queue is full, entries are dropped and counted."""
 
-    def __init__(self, redis_url: str, *, most_bytes: int) -> None:
+    def __init__(self, redis_url: str, home: Path, *, most_bytes: int) -> None:
         """`most_bytes` is the maximum size of the log in Redis."""
         self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
         self.log = Log(self._redis)
         self._most_bytes = most_bytes
-        self._new: deque[Pack] = deque()
         self._packed: deque[bytes] = deque()
         self._bytes = 0
+        self.journal = Journal(home / "journal")
         self._arrived = asyncio.Event()
         self._stopping = asyncio.Event()
         self._appending: asyncio.Task[None] | None = None
@@ -69,30 +69,40 @@ class LogWriter:
         self._dropped = 0
 
     def put(self, pack: Pack, worth: int = 1) -> None:
-        """Queue an entry. Never waits and never fails."""
+        """Queue an entry, packed at once: it outlives this process from now on. Never waits and never fails."""
         if self.shedding >= worth:
             self._shed += 1
-        elif len(self._new) + len(self._packed) >= QUEUE or self._bytes > QUEUE_BYTES:
+        elif len(self._packed) >= QUEUE or self._bytes > QUEUE_BYTES:
             self._dropped += 1
         else:
-            self._new.append(pack)
-            # An unpacked entry may contain a whole file, so few of them wait.
-            if len(self._new) > BATCH:
-                self._pack()
-            self._arrived.set()
+            try:
+                content = pack()
+            except Exception:
+                self._dropped += 1
+                log.exception("an entry of the log cannot be packed")
+                return
+            if content is not None:
+                self.journal.add(content)
+                self._packed.append(content)
+                self._bytes += len(content)
+                self._arrived.set()
 
     def counts(self) -> dict[str, int]:
         """Return the counts since the start. `queued` is the length of the queue; `dropped` includes `shed`."""
-        queued, dropped = len(self._new) + len(self._packed), self._dropped + self._shed
-        return {"queued": queued, "dropped": dropped, "shed": self._shed, "appended": self._appended}
+        dropped = self._dropped + self._shed
+        return {"queued": len(self._packed), "dropped": dropped, "shed": self._shed, "appended": self._appended}
 
     async def start(self) -> None:
-        """Start to append. Redis may be unavailable."""
+        """Start to append, first the entries of killed processes. Redis may be unavailable."""
         await self._redis.start()
+        if found := self.journal.open():
+            self._packed.extend(found)
+            self._bytes += sum(map(len, found))
+            self._arrived.set()
         self._appending = asyncio.get_running_loop().create_task(self._append_all())
 
     async def stop(self) -> list[bytes]:
-        """Append queued entries for at most five seconds. Return those Redis did not take, counted as dropped."""
+        """Append queued entries for at most five seconds. Return those Redis did not take; the journal keeps them, too."""
         self._stopping.set()
         self._arrived.set()
         if self._appending is not None:
@@ -100,45 +110,22 @@ class LogWriter:
             self._appending.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._appending
-        while self._new:
-            self._pack()
         await self._redis.close()
-        self._dropped += len(self._packed)
-        rest = list(self._packed)
-        self._packed.clear()
-        return rest
-
-    def rescued(self, count: int) -> None:
-        """Count entries of the rest as not dropped: they were stored another way."""
-        self._dropped -= count
-
-    def _pack(self) -> None:
-        try:
-            content = self._new.popleft()()
-        except Exception:
-            self._dropped += 1
-            log.exception("an entry of the log cannot be packed")
-            return
-        if content is not None:
-            self._packed.append(content)
-            self._bytes += len(content)
+        self.journal.close()
+        return list(self._packed)
 
     async def _append_all(self) -> None:
         loop = asyncio.get_running_loop()
-        while not self._stopping.is_set() or self._new or self._packed:
+        while not self._stopping.is_set() or self._packed:
             await self._wait()
             self._arrived.clear()
             if not self._stopping.is_set():
                 await asyncio.sleep(GATHER_S)
-            while self._new or self._packed:
-                until = loop.time() + LONGEST_S
-                while self._new and len(self._packed) < BATCH and loop.time() < until:
-                    self._pack()
+            while self._packed:
                 # While Redis is unavailable, one entry is enough to detect its return.
                 batch = list(islice(self._packed, BATCH if self._redis.up else 1))
                 try:
-                    if batch:
-                        await self.log.append(batch)
+                    await self.log.append(batch)
                     if loop.time() - self._looked > LOOK_S:
                         await self._look()
                 except RedisUnavailable:
@@ -149,6 +136,7 @@ class LogWriter:
                 # Removed only now: after a failure they are appended again. Redis may then hold an entry twice.
                 for _ in batch:
                     self._bytes -= len(self._packed.popleft())
+                self.journal.remove(batch)
                 self._size.note(batch)
                 self._appended += len(batch)
 
@@ -158,7 +146,7 @@ class LogWriter:
             await pause(self._arrived, LOOK_S)
             with contextlib.suppress(RedisUnavailable):
                 await self._look()
-            if self._new or self._packed:
+            if self._packed:
                 return
         await self._arrived.wait()
 

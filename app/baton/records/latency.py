@@ -32,16 +32,6 @@ LatencyBucket = Literal["hour", "day"]
 _KEYS = ("event", "elapsed_us", "degraded")
 
 
-class LatencyFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for decisions, all of which must match. `since` is included, `until` is not."""
-
-    since: datetime
-    until: datetime
-    event: str = ""
-    user: str = ""
-    team: str = ""
-
-
 class LatencyCount(msgspec.Struct, frozen=True, kw_only=True):
     """The number of decisions of a bucket and an event with one latency and the same missing services.
 
@@ -58,14 +48,12 @@ class LatencyCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_counts(
-    database: Database, organisation: str, scope: RowScope, wanted: LatencyFilter, by: LatencyBucket
+    database: Database, organisation: str, scope: RowScope, period: Period, by: LatencyBucket, **wanted: str
 ) -> list[LatencyCount]:
-    """Return the counts of calls and of routed prompts. Raise DatabaseUnavailable."""
+    """Return the counts of calls and of routed prompts with the wanted values, "" for any. Raise DatabaseUnavailable."""
     conditions = [lambda piece: piece.where("event", "PreToolUse".__eq__) | ~piece.where("routed_by", "".__eq__)]
     conditions += in_scope(scope)
-    conditions += [
-        is_equal(name, storable(value)) for name in ("event", "user", "team") if (value := getattr(wanted, name))
-    ]
+    conditions += [is_equal(name, storable(value)) for name, value in wanted.items() if value]
     names = {*_KEYS, "routed_by", "user", "team"}
     counts: Counter[tuple[str, str, int, str]] = Counter()
 
@@ -77,7 +65,6 @@ async def find_counts(
             for key, count in zip(groups.keys, groups.counts.tolist(), strict=True):
                 counts[bucket, *key] += count
 
-    period = Period(wanted.since, wanted.until)
     async with database.transaction() as connection:
         await read(connection, organisation, names, period, work, by_hour=by == "hour")
     return [
@@ -158,9 +145,10 @@ class Latencies:
         """
         scope = row_scope(principal, "analytics.read")
         start, end = period_of(since, until, USUAL[by], LONGEST[by], by)
-        wanted = LatencyFilter(since=start, until=end, event=event, user=user, team=team)
         with StoreErrors("latencies cannot be summed up now; try a shorter period, or later"):
-            counts = await find_counts(self._database, principal.organisation, scope, wanted, by)
+            counts = await find_counts(
+                self._database, principal.organisation, scope, Period(start, end), by, event=event, user=user, team=team
+            )
             failures = (
                 []
                 if event or user or team

@@ -49,8 +49,6 @@ LOAD_S = 10.0
 PROBE_S, LONGEST_PROBE_S = 1.0, 32.0
 """Seconds between two looks for the server during an outage; only hooks lead to one. Each loss without an answer to a
 hook in between doubles them: such a server sends rules, but leaves its hooks waiting."""
-UNSURE_S = 0.1
-"""Seconds before its last answer in which a killed server may not have recorded what it answered."""
 AFTER_S = 0.05
 """Seconds that the work after an answer waits: the answer leaves first."""
 _SEEN, _LARGEST_SEEN = 512, 16 << 10
@@ -110,8 +108,8 @@ class Outage:
         self._probed, self._pause = 0.0, PROBE_S / 2
         self._told: OrderedDict[str, None] = OrderedDict()
         """The sessions whose person knows of the loss, and not yet of the return. They outlast the relay."""
-        self._seen: deque[tuple[float, bool, HookRequest]] = deque(maxlen=_SEEN)
-        """The hooks that the server has answered: when, and whether the call may run."""
+        self._seen: deque[HookRequest] = deque(maxlen=_SEEN)
+        """The hooks that the server has answered and not stopped."""
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._working = threading.Lock()
         """Held while a bundle is fetched or records are delivered."""
@@ -155,8 +153,8 @@ class Outage:
         """Note an answer of the server, and return it, with the notice of its return if there was none yet."""
         self.is_lost, self._pause, spool = False, PROBE_S / 2, self._bundles.spool
         is_told = hook.event in {"PreToolUse", "SessionStart"} and not hook.about and len(hook.body) <= _LARGEST_SEEN
-        if is_told:
-            self._seen.append((time.monotonic(), not any(word in content for word in _STOPPED), hook))
+        if is_told and not any(word in content for word in _STOPPED):
+            self._seen.append(hook)
         soon = hook.owner != self._bundles.owner or (spool is not None and spool.path.exists())
         if time.time() - self._bundles.tried > (PROBE_S if soon else FRESH_S):
             self._beside(lambda: self._renew(hook), AFTER_S)
@@ -288,22 +286,15 @@ class Outage:
         return caller, known
 
     def _catch_up(self, bundle: Bundle) -> None:
-        """Read the hooks that the server has answered, for their sessions' histories.
-
-        The last calls are decided again: a killed server may not have recorded them. A record is stored once.
-        """
-        last = self._seen[-1][0] if self._seen else 0.0
+        """Read the hooks that the server has answered, for their sessions' histories."""
         while self._seen:
-            at, runs, hook = self._seen.popleft()
+            hook = self._seen.popleft()
             with contextlib.suppress(KeyError, ValueError, RecursionError):
                 _, event = _read(hook)
-                if event.name == "PreToolUse" and last - at < UNSURE_S:
-                    self._decided(bundle, hook, event)
-                elif runs:
-                    caller, session = self._session(bundle, hook, event)
-                    if event.name == "PreToolUse":
-                        call = session.placed(caller, event)
-                        session.add(call, self._bundles.policies(bundle, call.project)[0])
+                caller, session = self._session(bundle, hook, event)
+                if event.name == "PreToolUse":
+                    call = session.placed(caller, event)
+                    session.add(call, self._bundles.policies(bundle, call.project)[0])
 
     def _decided(self, bundle: Bundle, hook: HookRequest, event: HookEvent) -> tuple[HookAnswer, tuple[str, ...]]:
         """Decide a call as the server would, and keep its record. Return the answer, and what else is degraded."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -27,23 +28,6 @@ LONGEST_AGE = timedelta(days=366)
 _AWAY = "sessions cannot be read now; try again"
 
 
-class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for sessions, all of which must match. Without `since`, it covers the last seven days.
-
-    `live` selects sessions with a call within `LIVE`. `q` is a prefix of a session's id or user, or a part of its
-    project.
-    """
-
-    since: datetime | None = None
-    until: datetime | None = None
-    user: str = ""
-    team: str = ""
-    project: str = ""
-    client: str = ""
-    live: bool = False
-    q: str = ""
-
-
 class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
     """One session: its calls in sum, the mode in force, its exceptions, and its state in Redis (None if unknown)."""
 
@@ -67,15 +51,16 @@ class SessionAdmin:
         self._modes = modes
         self._exceptions = exceptions
 
-    async def search(self, principal: Principal, wanted: SessionFilter, *, after: After, limit: int) -> list[CallGroup]:
-        """Find sessions, the one with the newest call first.
+    async def search(
+        self, principal: Principal, wanted: dict[str, Any], *, after: After, limit: int
+    ) -> list[CallGroup]:
+        """Find sessions by fields of `GroupFilter` and `live` (a call within `LIVE`), the one with the newest call first.
 
         Raises:
             Forbidden: If the role may not do this.
             StoreUnavailable: If the database cannot be reached.
         """
-        asked = msgspec.structs.asdict(wanted)
-        asked["since"] = start_of(wanted.since, wanted.until)
+        asked = wanted | {"since": start_of(wanted["since"], wanted["until"])}
         asked["called_since"] = datetime.now(UTC) - LIVE if asked.pop("live") else None
         return await self._groups(principal, "sessions.read", GroupFilter(**asked), after=after, limit=limit)
 

@@ -17,7 +17,7 @@ from baton.records.review.delegation_share.groups import After, CallGroup
 from baton.sessions.activity import LIVE, SessionActivity, SessionAgent
 from baton.sessions.exceptions.api import ShownException
 from baton.sessions.history import Past
-from baton.sessions.inspection import SessionAdmin, SessionFilter
+from baton.sessions.inspection import SessionAdmin
 
 router = APIRouter(tags=["sessions"])
 SessionAdminOf = Annotated[SessionAdmin, Depends(of(SessionAdmin))]
@@ -42,10 +42,6 @@ class SessionsQuery(BaseModel):
     until: Moment | None = None
     cursor: str = Field("", max_length=4_096, description="`next_cursor` of the page before.")
     limit: int = Field(50, ge=1, le=200)
-
-    def filter(self) -> SessionFilter:
-        """Return the filter without the page."""
-        return SessionFilter(**self.model_dump(exclude={"cursor", "limit"}))
 
 
 class SessionModel(BaseModel):
@@ -102,7 +98,8 @@ async def list_sessions(
 ) -> SessionPage:
     """List sessions by their recorded calls; without `since`, those of the last seven days."""
     place = After(*after(query.cursor, 2))
-    found = await inspection.search(caller.principal, query.filter(), after=place, limit=query.limit + 1)
+    wanted = query.model_dump(exclude={"cursor", "limit"})
+    found = await inspection.search(caller.principal, wanted, after=place, limit=query.limit + 1)
     items, next_cursor = page(found, query.limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     activity = await inspection.activity(caller.principal, items)
     models = [SessionModel.build(group, activity[group.session_id, group.user]) for group in items]

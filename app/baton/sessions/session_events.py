@@ -79,7 +79,7 @@ class SessionEvents:
             return
         prompt_id, now = route_id or str(uuid7()), datetime.now(UTC)
         whole_id, length = natural_id("claude-hook-event", prompt_id), len(event.prompt)
-        # A prompt may be megabytes: unsent ones must not wait in memory.
+        # A prompt may be megabytes, and the answer waits for its masking.
         text = event.prompt[: 2 * payloads.LONGEST_PROMPT]
         ids = {"session_id": event.session_id, "correlation_id": prompt_id, "prompt_id": prompt_id}
 
@@ -107,10 +107,10 @@ class SessionEvents:
                 client=event.client,
             )
 
-        self._events.emit_later(caller.principal, shown, topic="prompt-submitted")
+        self._events.emit_built(caller.principal, shown, topic="prompt-submitted")
         # A team not keeping prompts has none in Redis either, not even in restricted topics.
         if self._keeps_prompts(caller.principal.team):
-            self._events.emit_later(caller.principal, whole, topic="claude-hook-event", event_id=whole_id)
+            self._events.emit_built(caller.principal, whole, topic="claude-hook-event", event_id=whole_id)
 
     def tool_used(self, caller: Caller, event: HookEvent, *, counts: bool) -> None:
         """Emit that a tool call ended. It `counts` for the session unless it was reported before."""

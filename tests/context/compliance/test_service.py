@@ -28,9 +28,6 @@ class Emitted(list):
     def emit(self, principal, payload, *, event_id=""):
         self.append(payload)
 
-    def emit_later(self, principal, build, *, topic, event_id=""):
-        self.append(build())
-
 
 class Server:
     """One server, whose queue the test works off."""

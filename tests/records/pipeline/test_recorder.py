@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from uuid_utils import uuid7
 
-from baton.events.writer import BATCH, LogWriter
+from baton.events.writer import LogWriter
 from baton.kernel.redis.bundled import Valkey
 from baton.lib.text import masking
 from baton.lib.text.masking import WINDOW
@@ -74,21 +74,16 @@ async def test_stopping_without_redis_stores_what_is_queued_directly(make, datab
     assert found[0].command == "export TOKEN=[masked:key-value]"
 
 
-async def test_with_everything_away_the_loss_is_counted(no_database):
-    recorder = Recorder(LogWriter("redis://127.0.0.1:1", most_bytes=1 << 20), no_database)
+async def test_what_nothing_takes_at_a_stop_is_appended_by_the_next_server(away, redis, tmp_path, caplog):
+    recorder, _ = away
     await recorder.start()
     recorder.put(record())
     await recorder.stop()
-    assert recorder.counts()["dropped"] == 1
-
-
-async def test_a_record_that_cannot_be_packed_is_counted_and_holds_up_nobody(make, database):
-    recorder = make()
-    await recorder.start()
-    recorder.put(record(rules=(7,)))
-    recorder.put(record())
-    await recorder.stop()
-    assert (recorder.stats()["dropped"], await stored(database)) == (1, 1)
+    assert "1 entries wait for the next start, 0 are lost" in caplog.text
+    next_server = LogWriter(redis.url, tmp_path, most_bytes=1 << 20)
+    await next_server.start()
+    await next_server.stop()
+    assert next_server.counts()["appended"] == 1
 
 
 def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
@@ -149,46 +144,29 @@ async def test_a_users_refusals_of_a_minute_are_one_decision_with_a_count(make, 
     assert totals == {"deny": 100 + (ends == "minute")}, "storing an entry again changes nothing"
 
 
-async def test_the_record_of_a_decided_call_is_built_after_its_answer(make, database):
-    recorder = make()
+async def test_records_that_cannot_be_built_or_packed_are_counted_and_hold_up_nobody(make, database):
+    recorder, one = make(), decided(file_path="a.py", content="x")
     await recorder.start()
-    one = decided(file_path="a.py", content="x")
+    recorder.put(record(rules=(7,)))
+    recorder.put(msgspec.structs.replace(one, decision=msgspec.structs.replace(one.decision, id="no id")))
     recorder.put(one)
     await recorder.stop()
-    found, _ = await decisions.find_records(database, "default", Filters(), limit=1)
-    assert (found[0].id, found[0].paths) == (one.decision.id, ("a.py",))
-
-
-async def test_a_record_that_cannot_be_built_is_counted_and_holds_up_nobody(make, database):
-    recorder = make()
-    await recorder.start()
-    broken = decided()
-    recorder.put(msgspec.structs.replace(broken, decision=msgspec.structs.replace(broken.decision, id="no id")))
-    recorder.put(decided())
-    await recorder.stop()
-    assert (recorder.stats()["dropped"], await stored(database)) == (1, 1)
+    found, _ = await decisions.find_records(database, "default", Filters(), limit=9)
+    assert recorder.stats()["dropped"] == 2
+    assert [(record.id, record.paths) for record in found] == [(one.decision.id, ("a.py",))]
 
 
 @pytest.fixture
-def away(no_database):
+def away(no_database, tmp_path):
     """A recorder without a Redis, which has not begun, and its writer."""
-    writer = LogWriter("redis://127.0.0.1:1", most_bytes=1 << 20)
+    writer = LogWriter("redis://127.0.0.1:1", tmp_path, most_bytes=1 << 20)
     return Recorder(writer, no_database), writer
-
-
-def test_while_many_wait_they_hold_no_contents(away):
-    recorder, writer = away
-    for _ in range(120):
-        recorder.put(decided(content="x" * 100_000))
-    assert recorder.counts()["queued"] == 120
-    assert len(writer._new) == BATCH
 
 
 def test_a_queued_record_is_bounded(away):
     recorder, writer = away
     huge = record(command="x" * 10_000_000, paths=("y" * 10_000_000,) * 100, session_id="z" * 10_000_000)
-    for _ in range(BATCH + 1):
-        recorder.put(huge)
+    recorder.put(huge)
     assert len(writer._packed[0]) < 200_000
 
 
@@ -206,10 +184,7 @@ async def test_what_does_not_fit_is_counted_one_by_one(away, monkeypatch):
     recorder, _ = away
     for _ in range(7):
         recorder.put(record())
-    assert await recorder.stats() == {
-        "queued": 5, "dropped": 2, "shed": 0, "appended": 0, "waiting": 0, "set_aside": 0,
-        "given_up": 0, "spool_mb": 0, "spool_most_mb": 0,
-    }  # fmt: skip
+    assert (await recorder.stats()).items() >= {"queued": 5, "dropped": 2, "appended": 0, "waiting": 0}.items()
 
 
 @every("at", [LONGEST_PROJECT - 8, LONGEST_PROJECT - 26, 0])

@@ -148,9 +148,7 @@ async def test_analytics_read_columns_and_the_rows_of_hours_that_have_none(fille
     works = {
         "delegation": delegation_share_store.find_groups(filled, "default", TEAM, asked, "user", agent_tools=["Task"]),
         "rule hits": rule_hits_store.hits(filled, "default", RowScope(), period),
-        "latencies": latency.find_counts(
-            filled, "default", RowScope(), latency.LatencyFilter(since=since, until=later, user="u7"), "day"
-        ),
+        "latencies": latency.find_counts(filled, "default", RowScope(), latency.Period(since, later), "day", user="u7"),
         "a session": delegation_share_store.find_groups(
             filled, "default", RowScope(), GroupFilter(since=since, session_id="s9"), "session", agent_tools=["Task"]
         ),

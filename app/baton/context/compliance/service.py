@@ -238,14 +238,13 @@ class Compliance:
         )
 
     def _emit_request(self, edit: _Edit, correlation_id: str, asked: Sequence[IndexedPattern]) -> None:
-        text = edit.edited.text
-
-        def build() -> ComplianceEvaluate:
-            return ComplianceEvaluate(
+        self._emitter.emit(
+            edit.principal,
+            ComplianceEvaluate(
                 session_id=edit.session_id,
                 correlation_id=correlation_id,
                 source_path=edit.edited.path,
-                content=text,
+                content=edit.edited.text,
                 language=language_of(edit.edited.path),
                 applicable_patterns=tuple(
                     ApplicablePattern(
@@ -256,9 +255,8 @@ class Compliance:
                     )
                     for one in islice(asked, MOST_PATTERNS)
                 ),
-            )
-
-        self._emitter.emit_later(edit.principal, build, topic="compliance-evaluate")
+            ),
+        )
 
     def _emit_result(
         self,

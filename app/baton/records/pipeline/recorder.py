@@ -139,7 +139,7 @@ class Counters:
         return rule
 
 
-# The records of decisions and events, built after the answer is sent.
+# The records of decisions and events.
 
 ADVISORIES = "PatternAdvisories"
 """The event of a record that says which advisories a prompt showed."""
@@ -196,7 +196,7 @@ def advisories_record(principal: Principal, session_id: str, lines: Sequence[str
     )
 
 
-# The queue of records. They are masked after the answer is sent.
+# The queue of records.
 
 log = logging.getLogger(__name__)
 
@@ -246,7 +246,7 @@ class Recorder:
 
     def put_outcome(self, report: OutcomeReport) -> None:
         """Queue a call's end, after its decision's record. Never waits."""
-        self._writer.put(partial(_packed_report, report))
+        self._writer.put(lambda: _encode(_report_texts.masked(report)))
 
     async def deliver(self, records: Sequence[Record]) -> None:
         """Append records made elsewhere. Raise RedisUnavailable: then some may be appended, and are stored once."""
@@ -283,13 +283,10 @@ class Recorder:
             try:
                 await decisions.add(self._database, records, reports)
             except DatabaseUnavailable:
-                log.error("%d entries are lost: neither Redis nor the database took them", len(rest) - start)  # noqa: TRY400
+                lost = max(0, len(rest) - max(start, self._writer.journal.kept))
+                why = "neither Redis nor the database took them"
+                log.error("%d entries wait for the next start, %d are lost: %s", len(rest) - start - lost, lost, why)  # noqa: TRY400
                 return
-            self._writer.rescued(len(records) + len(reports))
-
-
-def _packed_report(report: OutcomeReport) -> bytes:
-    return _encode(_report_texts.masked(report))
 
 
 def _worth(record: Record) -> int:

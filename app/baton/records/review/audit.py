@@ -1,10 +1,8 @@
 """Read the audit log. Entries are written by `Changes.write` alone; nothing changes or removes one before its time."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-import msgspec
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
@@ -21,26 +19,14 @@ from baton.people.users import require
 from baton.rules.call.call import Principal
 
 
-class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for entries, all of which must match. `since` is included, `until` is not."""
-
-    kind: str = ""
-    object: str = ""
-    actor: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-
-
 class Audit:
     """The log of all changes made by people."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def search(
-        self, principal: Principal, wanted: AuditFilter, *, before_id: str, limit: int
-    ) -> list[AuditEntry]:
-        """Return entries, newest first; `before_id` is the id of the last one of the page before.
+    async def search(self, principal: Principal, **wanted: Any) -> list[AuditEntry]:
+        """Return the wanted entries as `audit_store.find_entries`.
 
         Raises:
             Forbidden: If the role may not.
@@ -48,13 +34,7 @@ class Audit:
         """
         require(principal, "audit.read")
         with StoreErrors("the audit log cannot be read now; try again"):
-            return await store.find_entries(
-                self._database,
-                principal.organisation,
-                **msgspec.structs.asdict(wanted),
-                before_id=before_id,
-                limit=limit,
-            )
+            return await store.find_entries(self._database, principal.organisation, **wanted)
 
 
 # `GET /audit`: changes with author, time, old and new value, and reason.
@@ -95,9 +75,7 @@ class AuditExportQuery(AuditFilters):
 async def list_audit(caller: CallerOf, audit: AuditOf, query: Annotated[AuditQuery, Query()]) -> AuditPage:
     """List changes; all filters given must hold. For admins and auditors."""
     (before_id,) = after(query.cursor)
-    found = await audit.search(
-        caller.principal, AuditFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
-    )
+    found = await audit.search(caller.principal, before_id=before_id, limit=query.limit + 1, **query.filters())
     items, next_cursor = page(found, query.limit, lambda entry: (entry.id,))
     return AuditPage(items=list(items), next_cursor=next_cursor)
 
@@ -107,13 +85,13 @@ async def export_audit(
     caller: CallerOf, audit: AuditOf, query: Annotated[AuditExportQuery, Query()]
 ) -> StreamingResponse:
     """Export changes, newest first; all filters given must hold. For admins and auditors."""
-    wanted = AuditFilter(**query.model_dump(exclude={"format"}))
-    first = await audit.search(caller.principal, wanted, before_id="", limit=_EXPORT_PAGE)
+    wanted = query.model_dump(exclude={"format"}) | {"limit": _EXPORT_PAGE}
+    first = await audit.search(caller.principal, **wanted)
 
     async def pages() -> AsyncIterator[list[BaseModel]]:
         found = first
         while found:
             yield [struct_model(AuditEntry).model_validate(one) for one in found]
-            found = await audit.search(caller.principal, wanted, before_id=found[-1].id, limit=_EXPORT_PAGE)
+            found = await audit.search(caller.principal, before_id=found[-1].id, **wanted)
 
     return exported("audit", query.format, tuple(AuditEntry.__struct_fields__), pages())

@@ -117,14 +117,6 @@ _AWAY = "reports cannot be read or changed now; nothing was changed, try again"
 _RANK = {"deny": 4, "ask": 3, "rewrite": 2, "guidance": 1}
 
 
-class WrongBlockFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for wrong blocks, all of which must match."""
-
-    rule: str = ""
-    state: str = ""
-    user: str = ""
-
-
 class WrongBlocks:
     """The wrong blocks reported by the organisation's developers."""
 
@@ -163,10 +155,8 @@ class WrongBlocks:
             )
         return report
 
-    async def search(
-        self, principal: Principal, wanted: WrongBlockFilter, *, before_id: str, limit: int
-    ) -> list[WrongBlock]:
-        """Return wrong blocks, newest first; `before_id` is the id of the last one of the page before.
+    async def search(self, principal: Principal, **wanted: Any) -> list[WrongBlock]:
+        """Return the wanted wrong blocks as `find_wrong_blocks`.
 
         Raises:
             Forbidden: If the role may not.
@@ -174,14 +164,7 @@ class WrongBlocks:
         """
         theirs = row_scope(principal, "reports.read")
         with StoreErrors(_AWAY):
-            return await find_wrong_blocks(
-                self._database,
-                principal.organisation,
-                theirs,
-                **msgspec.structs.asdict(wanted),
-                before_id=before_id,
-                limit=limit,
-            )
+            return await find_wrong_blocks(self._database, principal.organisation, theirs, **wanted)
 
     async def get(self, principal: Principal, report_id: str) -> WrongBlock:
         """Return one wrong block.
@@ -294,9 +277,7 @@ async def make_report(
 async def list_reports(caller: CallerOf, reports: WrongBlocksOf, query: Annotated[ReportQuery, Query()]) -> ReportPage:
     """List reports: a developer's own, a lead's team's, an admin's all."""
     (before_id,) = after(query.cursor)
-    found = await reports.search(
-        caller.principal, WrongBlockFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
-    )
+    found = await reports.search(caller.principal, before_id=before_id, limit=query.limit + 1, **query.filters())
     items, next_cursor = page(found, query.limit, lambda report: (report.id,))
     return ReportPage(items=list(items), next_cursor=next_cursor)
 

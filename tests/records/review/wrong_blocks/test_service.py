@@ -11,7 +11,7 @@ from baton.people.users import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.review import wrong_blocks as wrong_blocks_store
 from baton.records.review.decisions import Decisions
-from baton.records.review.wrong_blocks import WrongBlock, WrongBlockFilter, WrongBlocks
+from baton.records.review.wrong_blocks import WrongBlock, WrongBlocks
 from baton.rules.call.call import Principal
 from baton.rules.call.verdict import RuleHit
 from tests.support.excepting import Process, record
@@ -38,8 +38,8 @@ async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, 
     await decisions.add(database, [decided])
     reports = WrongBlocks(database, process.changes, Decisions(database))
     made = await reports.make(DORA, decided.id, "c")
-    assert await reports.search(LEAD, WrongBlockFilter(), before_id="", limit=9) == [made]
-    assert await reports.search(OTHER_LEAD, WrongBlockFilter(), before_id="", limit=9) == []
+    assert await reports.search(LEAD) == [made]
+    assert await reports.search(OTHER_LEAD) == []
     with pytest.raises(NotFound):
         await reports.resolve(OTHER_LEAD, made.id, state="declined", answer="", version="*")
     with pytest.raises(Forbidden):

@@ -12,14 +12,7 @@ from baton.kernel.http.paging import JSON_OR_CSV, AsTable, PageQuery, Text, afte
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.delegation_share.groups import FIRST
-from baton.records.review.delegation_share.service import (
-    After,
-    CallGroup,
-    DelegationFilter,
-    DelegationShare,
-    cheaper,
-    share,
-)
+from baton.records.review.delegation_share.service import After, CallGroup, DelegationShare, cheaper, share
 
 router = APIRouter(tags=["analytics"])
 DelegationShareOf = Annotated[DelegationShare, Depends(of(DelegationShare))]
@@ -100,9 +93,8 @@ async def get_delegation(
     `parent` is the inherited model of agent calls without one; `cheaper` is counted against it. `Accept: text/csv`
     gives all groups (the newest 10,000) as one table.
     """
-    filters = query.filters()
-    by, parent = filters.pop("by"), filters.pop("parent")
-    wanted = DelegationFilter(**filters)
+    wanted = query.filters()
+    by, parent = wanted.pop("by"), wanted.pop("parent")
     if as_table:
         groups = await delegation_share.summarize(caller.principal, wanted, by, after=FIRST, limit=MOST_IN_A_TABLE)
         rows = [msgspec.to_builtins(GroupShare.of(one, parent)) for one in groups]

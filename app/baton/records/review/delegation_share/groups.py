@@ -8,19 +8,7 @@ import msgspec
 By = Literal["session", "user", "team", "day"]
 
 
-class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for calls, all of which must match. Without `since`: seven days before `until` or now."""
-
-    since: datetime | None = None
-    until: datetime | None = None
-    user: str = ""
-    team: str = ""
-    project: str = ""
-    session_id: str = ""
-    client: str = ""
-
-
-class GroupFilter(DelegationFilter, frozen=True, kw_only=True):
+class GroupFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Filters for decisions, all of which must match. `since` is included, `until` is not.
 
     `called_since` selects sessions with a call at that time or later, `q` those with this prefix of the id or user, or
@@ -28,6 +16,12 @@ class GroupFilter(DelegationFilter, frozen=True, kw_only=True):
     """
 
     since: datetime
+    until: datetime | None = None
+    user: str = ""
+    team: str = ""
+    project: str = ""
+    session_id: str = ""
+    client: str = ""
     called_since: datetime | None = None
     q: str = ""
 

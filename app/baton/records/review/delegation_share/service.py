@@ -3,18 +3,18 @@
 It counts calls, not money, because prices differ by contract.
 """
 
-import msgspec
+from typing import Any
 
 from baton.kernel.base.clock import period_of
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import Policies
 from baton.records.review.delegation_share import store
-from baton.records.review.delegation_share.groups import After, By, CallGroup, DelegationFilter, GroupFilter
+from baton.records.review.delegation_share.groups import After, By, CallGroup, GroupFilter
 from baton.rules.agents.plan import WRAPPERS
 from baton.rules.call.call import MODELS, Principal
 
-__all__ = ["After", "By", "CallGroup", "DelegationFilter", "DelegationShare", "cheaper", "share"]
+__all__ = ["After", "By", "CallGroup", "DelegationShare", "cheaper", "share"]
 
 TIERS = ("haiku", "sonnet", "opus", "fable")
 """The models of agent calls, from the cheapest tier to the dearest."""
@@ -34,9 +34,9 @@ class DelegationShare:
         self._policies = policies
 
     async def summarize(
-        self, principal: Principal, wanted: DelegationFilter, by: By, *, after: After, limit: int
+        self, principal: Principal, wanted: dict[str, Any], by: By, *, after: After, limit: int
     ) -> list[CallGroup]:
-        """Return the sums by group, the group of the newest call first.
+        """Return the sums by group for fields of `GroupFilter`, the group of the newest call first.
 
         Raises:
             Forbidden: If the role may not.
@@ -44,14 +44,13 @@ class DelegationShare:
             StoreUnavailable: If the database is unavailable or takes too long.
         """
         theirs = row_scope(principal, "analytics.read")
-        since, _ = period_of(wanted.since, wanted.until)
-        asked = msgspec.structs.asdict(wanted) | {"since": since}
+        since, _ = period_of(wanted["since"], wanted["until"])
         with StoreErrors("delegation cannot be summed up now; try a shorter period, or later"):
             return await store.find_groups(
                 self._database,
                 principal.organisation,
                 theirs,
-                GroupFilter(**asked),
+                GroupFilter(**wanted | {"since": since}),
                 by,
                 agent_tools=self._policies.active.agent_tools | SPAWN_TOOLS,
                 after=after,
