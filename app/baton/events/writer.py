@@ -20,7 +20,7 @@ QUEUE_BYTES = 64 << 20
 """Maximum entries in memory while Redis is unavailable, and their bytes."""
 BATCH = 50
 """Entries that are appended together."""
-GATHER_S = 0.01
+GATHER_S = 0.03
 """How long entries gather before a batch is appended, in seconds."""
 TIMEOUT_S = 5.0
 """Timeout of Redis, in seconds. No answer waits for this connection."""
