@@ -76,8 +76,8 @@ policies: $(VENV)/.runtime ## Test and lint the shipped policies
 	$(BIN)/baton policy lint
 
 openapi: $(VENV)/.runtime ## Write openapi/openapi.json and openapi/asyncapi.json anew
-	$(BIN)/python -m baton.serve.openapi > openapi/openapi.json
-	$(BIN)/python -m baton.serve.asyncapi > openapi/asyncapi.json
+	$(BIN)/python -m baton.serve.documents openapi > openapi/openapi.json
+	$(BIN)/python -m baton.serve.documents asyncapi > openapi/asyncapi.json
 
 clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScript client, check them, run the latter
 	PATH="$(abspath $(VENV))/clients/bin:$$PATH" openapi-python-client generate --path openapi/openapi.json --config clients/python/config.yaml --meta none --output-path clients/python/baton_client --overwrite --fail-on-warning

@@ -32,7 +32,6 @@ from baton.records.latency import LatencyBucket
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import TimeRange
 from baton.records.replay.service import Replay, Summary
 from baton.records.review import decision_counts as decision_counts_store
 from baton.records.review.decision_counts import CountGroup
@@ -174,7 +173,7 @@ async def measure(settings: Settings) -> None:
             await row(f"delegation by {by}, {span}", work)
         costs = costs_store.CostFilter(since=since)
         await row(f"cost by user, {span}", partial(costs_store.of_calls, database, "default", ALL, costs, "user"))
-        period = TimeRange(since=since, until=END)
+        period = Period(since, END)
         await row(f"rule hits, {span}", partial(rule_hits_store.hits, database, "default", ALL, period))
         for latency_by in LATENCY_BY:
             asked_of = Period(max(since, END - timedelta(days=LONGEST[latency_by])), END)
@@ -214,7 +213,7 @@ async def _replay(settings: Settings, database: Database) -> None:
     replay, admin = Replay(database, policies), Principal(organisation="default", user="root", role="admin")
     candidate: Combinations = policies.combinations()
     started, before = time.perf_counter(), time.process_time()
-    async for one in replay.run(admin, candidate, TimeRange(since=END - timedelta(days=30), until=END), REPLAYED):
+    async for one in replay.run(admin, candidate, Period(END - timedelta(days=30), END), REPLAYED):
         if isinstance(one.summary, Summary):
             took, cpu = time.perf_counter() - started, time.process_time() - before
             print(

@@ -2,7 +2,7 @@
 
 from baton.kernel.changes.announce import Changes
 from baton.records.pipeline.recorder import Counters
-from baton.route.feedback.agreement_store import of_tier
+from baton.route.feedback.quality_store import of_tier
 from baton.route.llm.breaker_rules import Limits
 from baton.route.llm.breakers import Breakers
 from baton.rules.call.call import Principal

@@ -5,7 +5,7 @@ from baton.kernel.changes.announce import Changes
 from baton.lib.router.agents import Agent
 from baton.lib.router.index import Index
 from baton.records.pipeline.recorder import Counters
-from baton.route.feedback.agreement_store import of_tier
+from baton.route.feedback.quality_store import of_tier
 from baton.route.llm.breakers import Breakers
 from baton.route.pipeline.context import Assemble, Detect
 from baton.route.pipeline.models import Models

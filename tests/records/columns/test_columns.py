@@ -15,12 +15,12 @@ from baton.operate import retention as retention_store
 from baton.people.users import RowScope
 from baton.records.columns import hours
 from baton.records.columns.piece import Piece, grouped
+from baton.records.columns.reading import Period
 from baton.records.columns.tables import COLUMNS, SUMMED
 from baton.records.columns.writer import ColumnWriter, write_hour
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters, matches
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import TimeRange
 from baton.records.review import decision_counts as decision_counts_store
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import After, GroupFilter
@@ -94,7 +94,7 @@ async def answers(database, names=PERIODS):
             found[f"delegation {name} {by} {which}"] = await delegation_share_store.find_groups(
                 database, "default", ALL, asked, by, agent_tools=["Task"]
             )
-        period = TimeRange(since=since, until=until or LATER)
+        period = Period(since, until or LATER)
         for scope in (ALL, RowScope(user="u1", team="t0")):
             found[f"hits {name} {scope}"] = await rule_hits_store.hits(database, "default", scope, period)
         for by, group, which in COUNTED:
@@ -119,7 +119,7 @@ async def test_further_refusals_by_the_rate_limit_are_counted_everywhere_until_t
         for by in ("minute", "hour", "day"):
             _, rows = await decision_counts_store.counts(database, "default", Filters(**period), by, "effect")
             assert sorted((row.group, row.count) for row in rows) == [("allow", 1), ("deny", 20)], by
-        hits = await rule_hits_store.hits(database, "default", ALL, TimeRange(**period))
+        hits = await rule_hits_store.hits(database, "default", ALL, Period(**period))
         assert ([one.count for one in hits.hits], hits.calls) == ([20], 21)
         (group,) = await delegation_share_store.find_groups(
             database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=["Task"]

@@ -11,11 +11,11 @@ from sqlalchemy import text
 from baton.operate import costs as costs_store
 from baton.people.users import RowScope
 from baton.records import latency
+from baton.records.columns.reading import Period
 from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import TimeRange
 from baton.records.review import decision_counts as decision_counts_store
 from baton.records.review.delegation_share import store as delegation_share_store
 from baton.records.review.delegation_share.groups import GroupFilter
@@ -144,7 +144,7 @@ async def test_analytics_read_columns_and_the_rows_of_hours_that_have_none(fille
     later = NOON + timedelta(days=2)
     await ColumnWriter(filled, "default", now=lambda: later).catch_up(asyncio.Event())
     since = NOON - timedelta(days=30)
-    asked, period = GroupFilter(since=since), TimeRange(since=since, until=later)
+    asked, period = GroupFilter(since=since), Period(since, later)
     works = {
         "delegation": delegation_share_store.find_groups(filled, "default", TEAM, asked, "user", agent_tools=["Task"]),
         "rule hits": rule_hits_store.hits(filled, "default", RowScope(), period),

@@ -10,10 +10,10 @@ from sqlalchemy import insert
 from baton.kernel.base.errors import StoreUnavailable
 from baton.people.users import RowScope
 from baton.policies.in_force import Combinations, InForce
+from baton.records.columns.reading import Period
 from baton.records.pipeline import store as decisions
 from baton.records.replay import rule_hits_store
 from baton.records.replay.api import ReplayBody
-from baton.records.replay.period import TimeRange
 from baton.records.replay.service import Replay, Summary
 from baton.records.review.wrong_blocks import WRONG_BLOCKS
 from baton.rules.call.call import Principal
@@ -46,9 +46,7 @@ async def test_a_replay_without_the_database_says_so(no_database):
     replay = Replay(no_database, policies)
     admin = Principal(user="root", role="admin")
     with pytest.raises(StoreUnavailable):
-        async for _ in replay.run(
-            admin, Combinations(InForce(active), {}), TimeRange(since=NOON, until=NOON + DAY), 10
-        ):
+        async for _ in replay.run(admin, Combinations(InForce(active), {}), Period(NOON, NOON + DAY), 10):
             pass
 
 
@@ -75,7 +73,7 @@ async def test_reports_are_counted_by_rule_within_the_period_and_the_scope(datab
     ]
     async with database.transaction() as connection:
         await connection.execute(insert(WRONG_BLOCKS), rows)
-    period = TimeRange(since=NOON, until=NOON + DAY)
+    period = Period(NOON, NOON + DAY)
     assert await rule_hits_store.reports(database, "default", RowScope(), period) == {"a/b": 2, "a/c": 1}
     assert await rule_hits_store.reports(database, "default", RowScope(user="bob"), period) == {"a/b": 1}
 
@@ -88,7 +86,7 @@ async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
         at(NOON, organisation="another", rules=(RuleHit("a/b", "deny"),)),
     ]
     await decisions.add(database, made)
-    period, everybody = TimeRange(since=NOON, until=NOON + 2 * DAY), RowScope()
+    period, everybody = Period(NOON, NOON + 2 * DAY), RowScope()
     found = await rule_hits_store.hits(database, "default", everybody, period)
     assert [(one.rule, one.effect, one.count, one.last) for one in found.hits] == [
         ("a/b", "deny", 2, NOON + DAY),

@@ -1,6 +1,6 @@
 """Builds the OpenAPI document: FastAPI's own routes, and the agents' endpoints from their answer types.
 
-`python -m baton.serve.openapi` prints the document, and a test compares it with the committed one.
+`python -m baton.serve.documents openapi` prints the document, and a test compares it with the committed one.
 """
 
 from importlib.resources import files

@@ -20,7 +20,7 @@ from baton.policies.in_force import Policies
 from baton.policies.layer_versions import Tier
 from baton.policies.layers import PolicyLayers, place
 from baton.policies.layers_api import FilePath, Name, check_layer
-from baton.records.replay.period import TimeRange
+from baton.records.columns.reading import Period
 from baton.records.replay.rule_hits import PackReport, PackShape, RuleHitCounts, RuleHits
 from baton.records.replay.service import Replay, ReplayLine
 from baton.rules.policy.matching.rule import PolicySet
@@ -208,9 +208,9 @@ async def _lines(found: AsyncIterator[ReplayLine]) -> AsyncIterator[bytes]:
         yield msgspec.json.encode(ReplayLine(problem=error.problem())) + b"\n"
 
 
-def _period(since: datetime | None, until: datetime | None) -> TimeRange:
+def _period(since: datetime | None, until: datetime | None) -> Period:
     end = until or datetime.now(UTC)
     start = start_of(since, end)
     if start >= end:
         raise Invalid("since", "must be before `until`")
-    return TimeRange(since=start, until=end)
+    return Period(start, end)

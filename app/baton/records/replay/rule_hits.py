@@ -9,8 +9,8 @@ import msgspec
 from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import Policies
+from baton.records.columns.reading import Period
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import TimeRange
 from baton.records.replay.rule_hits_store import STOPS, HitSums
 from baton.rules.call.call import Principal
 from baton.rules.call.record import Record
@@ -111,7 +111,7 @@ class RuleHits(msgspec.Struct, frozen=True):
     database: Database
     policies: Policies
 
-    async def count(self, principal: Principal, project: str, period: TimeRange) -> list[RuleHitCounts]:
+    async def count(self, principal: Principal, project: str, period: Period) -> list[RuleHitCounts]:
         """Return the counts of every rule in the caller's policy set or with hits: most reported, then most hit first.
 
         Raises:
@@ -143,7 +143,7 @@ class RuleHits(msgspec.Struct, frozen=True):
             )
         return sorted(counted, key=lambda one: (-one.reports, -sum(one.hits.values()), one.rule))
 
-    async def packs(self, principal: Principal, policies: PolicySet, period: TimeRange) -> list[PackReport]:
+    async def packs(self, principal: Principal, policies: PolicySet, period: Period) -> list[PackReport]:
         """Return the packs of a policy set, by name, with their hits.
 
         Raises:
@@ -155,7 +155,7 @@ class RuleHits(msgspec.Struct, frozen=True):
         return [_report(name, policies, summed) for name in sorted(policies.parsed.packs)]
 
     async def shapes(
-        self, principal: Principal, policies: PolicySet, rules: str, period: TimeRange, only: str = ""
+        self, principal: Principal, policies: PolicySet, rules: str, period: Period, only: str = ""
     ) -> list[PackShape]:
         """Return the three most frequent shapes of the calls that some rules stopped, or one shape of one rule.
 

@@ -13,14 +13,14 @@ from baton.kernel.base.sql import Database
 from baton.people.users import RowScope
 from baton.records.columns import reading as columns
 from baton.records.columns.piece import Condition, Piece, grouped, in_scope, met
+from baton.records.columns.reading import Period, bounds_of
 from baton.records.columns.tables import hits_in
 from baton.records.pipeline.search import Filters, newest
-from baton.records.replay.period import TimeRange
 from baton.records.review.wrong_blocks import WRONG_BLOCKS
 from baton.records.tables import DECISIONS, LISTED
 from baton.rules.call.record import Record
 from baton.rules.policy.rules.files import pack_of
-from baton.shared.record_ids import least_id, moment_of
+from baton.shared.record_ids import moment_of
 
 STOPS = ("deny", "ask", "shadow")
 """Effects of a hit that stopped a call, or would have."""
@@ -47,7 +47,7 @@ class HitSums(msgspec.Struct, frozen=True):
     packs: dict[str, int]
 
 
-async def hits(database: Database, organisation: str, scope: RowScope, period: TimeRange) -> HitSums:
+async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> HitSums:
     """Sum up the rule hits of a period, from its columns."""
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], bytes] = {}
@@ -74,9 +74,8 @@ async def hits(database: Database, organisation: str, scope: RowScope, period: T
                 last[hit] = max(last.get(hit, b""), key)
                 users[hit[0]].add(user)
 
-    read = columns.Period(period.since, period.until)
     async with database.transaction() as connection:
-        await columns.read(connection, organisation, {"id", "rules", "user", "team", "event", "repeats"}, read, work)
+        await columns.read(connection, organisation, {"id", "rules", "user", "team", "event", "repeats"}, period, work)
     found = [
         EffectHits(rule=rule, effect=effect, count=count, last=moment_of(str(UUID(bytes=last[rule, effect]))))
         for (rule, effect), count in sorted(counts.items())
@@ -84,7 +83,7 @@ async def hits(database: Database, organisation: str, scope: RowScope, period: T
     return HitSums(found, {rule: len(of_rule) for rule, of_rule in users.items()}, calls, dict(packs))
 
 
-async def reports(database: Database, organisation: str, scope: RowScope, period: TimeRange) -> dict[str, int]:
+async def reports(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
     """Return how many wrong blocks were reported of each rule."""
     query = select(WRONG_BLOCKS.c.rule, func.count()).group_by(WRONG_BLOCKS.c.rule)
     in_period = WRONG_BLOCKS.c.at >= period.since, WRONG_BLOCKS.c.at < period.until
@@ -93,7 +92,7 @@ async def reports(database: Database, organisation: str, scope: RowScope, period
 
 
 async def calls(
-    database: Database, organisation: str, scope: RowScope, period: TimeRange, *, after: str, limit: int
+    database: Database, organisation: str, scope: RowScope, period: Period, *, after: str, limit: int
 ) -> list[Record]:
     """Return recorded tool calls, oldest first; `after` is the id of the last one of the page before."""
     query = select(*LISTED).where(DECISIONS.c.event == "PreToolUse", DECISIONS.c.id > after)
@@ -102,7 +101,7 @@ async def calls(
 
 
 async def stopped_calls(
-    database: Database, organisation: str, scope: RowScope, period: TimeRange, begins: str, limit: int
+    database: Database, organisation: str, scope: RowScope, period: Period, begins: str, limit: int
 ) -> list[Record]:
     """Return the latest calls stopped by a rule whose id `begins` so, in effect or in shadow, oldest first."""
 
@@ -124,18 +123,16 @@ async def stopped_calls(
     return [msgspec.convert(row._asdict(), Record) for row in rows]
 
 
-async def count_calls(database: Database, organisation: str, scope: RowScope, period: TimeRange, most: int) -> int:
+async def count_calls(database: Database, organisation: str, scope: RowScope, period: Period, most: int) -> int:
     """Return how many tool calls of the period are recorded, as far as `most`."""
     query: Select[Any] = select(literal_column("1")).where(DECISIONS.c.event == "PreToolUse")
     some = _limited(query, organisation, scope, period).limit(most).subquery()
     return int((await _all(database, select(func.count()).select_from(some)))[0][0])
 
 
-def _limited(query: Select[Any], organisation: str, scope: RowScope, period: TimeRange) -> Select[Any]:
+def _limited(query: Select[Any], organisation: str, scope: RowScope, period: Period) -> Select[Any]:
     """Restrict a query of decisions to a scope and a period, by their ids."""
-    key = DECISIONS.c.id
-    bounds = key >= least_id(period.since), key < least_id(period.until)
-    return scope.limit(query.where(DECISIONS.c.organisation == organisation, *bounds), DECISIONS)
+    return scope.limit(query.where(DECISIONS.c.organisation == organisation, *bounds_of(*period.ids)), DECISIONS)
 
 
 async def _all(database: Database, query: Select[Any]) -> Any:

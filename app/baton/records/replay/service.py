@@ -17,8 +17,8 @@ from baton.kernel.base.sql import Database, StoreErrors
 from baton.people.users import row_scope
 from baton.policies.in_force import ORGANISATION, Combinations, InForce, Key, Policies, as_layer
 from baton.policies.layers import Where, refusal
+from baton.records.columns.reading import Period
 from baton.records.replay import rule_hits_store
-from baton.records.replay.period import TimeRange
 from baton.rules.call.call import Principal
 from baton.rules.call.record import Record
 from baton.rules.call.verdict import Facts
@@ -143,7 +143,7 @@ class Replay:
             raise refusal(refused.problems) from None
 
     async def run(
-        self, principal: Principal, candidate: Combinations, period: TimeRange, limit: int
+        self, principal: Principal, candidate: Combinations, period: Period, limit: int
     ) -> AsyncIterator[ReplayLine]:
         """Replay at most `limit` calls, oldest first. Yield progress and changes, and at the end the summary.
 

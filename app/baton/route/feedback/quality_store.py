@@ -11,6 +11,7 @@ from baton.kernel.base.sql import Database, equal
 from baton.people.users import RowScope
 from baton.records.tables import DECISIONS
 from baton.route.feedback.store import ROUTE_FEEDBACK
+from baton.route.llm.client import Agreement
 from baton.shared.record_ids import least_id
 
 
@@ -88,3 +89,21 @@ def _limited(query: Select[Any], table: Table, scope: RowScope, wanted: QualityF
 
 def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return func.sum(case((condition, 1), else_=0))
+
+
+async def of_tier(database: Database, organisation: str, tier: str, since: datetime) -> Agreement:
+    """Count how often people called this tier's routes right since a timestamp. Raise DatabaseUnavailable."""
+    right = case((ROUTE_FEEDBACK.c.right_agent == ROUTE_FEEDBACK.c.selected, 1), else_=0)
+    query = (
+        select(func.count(), func.coalesce(func.sum(right), 0))
+        .select_from(ROUTE_FEEDBACK.join(DECISIONS, DECISIONS.c.id == ROUTE_FEEDBACK.c.route_id))
+        .where(
+            ROUTE_FEEDBACK.c.organisation == organisation,
+            ROUTE_FEEDBACK.c.at >= since,
+            DECISIONS.c.organisation == organisation,
+            DECISIONS.c.routed_by == tier,
+        )
+    )
+    async with database.transaction() as connection:
+        judged, agreed = (await connection.execute(query)).one()
+    return Agreement(judged=int(judged), right=int(agreed))

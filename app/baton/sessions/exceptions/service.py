@@ -22,7 +22,7 @@ from baton.kernel.changes.announce import Changes
 from baton.people.approvals import is_named
 from baton.people.users import Users, covers, require, row_scope
 from baton.policies.in_force import Policies, may_write
-from baton.records.replay.period import TimeRange
+from baton.records.columns.reading import Period
 from baton.records.replay.rule_hits import PackShape, RuleHits
 from baton.records.review.decisions import Decisions
 from baton.rules.call.call import Principal, ToolCall
@@ -377,7 +377,7 @@ class Exceptions:
             last = grants[-1]
             whose = Principal(organisation=self._organisation, team=last.team, user=last.user)
             active = (await self._policies.prepare(whose, last.project, wait_s=None)).policies
-            period = TimeRange(since=now - _REPLAYED, until=now)
+            period = Period(now - _REPLAYED, now)
             for change in await self._rule_hits.shapes(principal, active, rule, period, text):
                 found.append(Proposal(grants=len(grants), change=change))
         return found
