@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import psutil
 import uvloop
 
-from baton.kernel.base.word_table import find_table
+from baton.kernel.base.word_table import shared
 from baton.lib.router.agents import Agent
 from baton.lib.router.index import Index
 from bench.load import Result, run, summed
@@ -70,7 +70,7 @@ def prompts(length: int) -> Iterator[str]:
 
 def scorer() -> None:
     """Measure the CPU of one prompt, in this process."""
-    table = find_table()
+    table = shared()
     print(f"{'agents':>8}{'characters':>12}{'CPU p50 ms':>12}{'CPU p99 ms':>12}{'build s':>9}")
     for count in AGENTS:
         started = time.process_time()

@@ -1,6 +1,6 @@
 """Routing in tests: a pipeline over a fixed roster, and one server's share of routing's models."""
 
-from baton.kernel.base.word_table import find_table
+from baton.kernel.base.word_table import shared
 from baton.kernel.changes.announce import Changes
 from baton.lib.router.agents import Agent
 from baton.lib.router.index import Index
@@ -55,7 +55,7 @@ class FixedRoster:
     degraded = False
 
     def __init__(self, agents=AGENTS):
-        self.index = Index(agents, find_table())
+        self.index = Index(agents, shared())
 
     async def index_for(self, prompt):
         return RoutingIndex(self.index, {agent.name: "ours" for agent in AGENTS})

@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.clients.registry import can_ask, words_of
-from baton.delegate.core.call_reading import reading_of
+from baton.delegate.core.call_reading import EditDiff, ReadProgram, reading_of
 from baton.delegate.runners.api import JobPermissionsOf
 from baton.delegate.runners.permissions import JOB_PREFIX
 from baton.events.emission import NO_EVENTS, Emitter
@@ -31,7 +31,7 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import request_body
+from baton.kernel.http.fields import Shown, request_body
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.lib.text.masking import mask_json
 from baton.people import approvals as requests
@@ -302,22 +302,6 @@ router = APIRouter(tags=["approvals"])
 ApprovalsOf = Annotated[Approvals, Depends(of(Approvals))]
 
 
-class ReadProgramModel(BaseModel):
-    """One program of the call. `depth` is its nesting, 0 for the line itself."""
-
-    text: str
-    categories: list[str]
-    depth: int
-    risky: bool = BodyField(description="True if it does more than read, build or test.")
-
-
-class EditDiffModel(BaseModel):
-    """An edit of a file, as a unified diff; empty if it is too long to compare."""
-
-    path: str
-    diff: str
-
-
 class ApprovalModel(BaseModel):
     """A request to approve one call, of a session or of a job's agent. Without an answer by `expires_at` it is denied."""
 
@@ -346,12 +330,12 @@ class ApprovalModel(BaseModel):
     job_title: str
     workspace: str
     command: str = BodyField("", description="The shell line; empty for other calls.")
-    programs: list[ReadProgramModel] = []
+    programs: list[Shown[ReadProgram]] = []
     risky: list[list[int]] = BodyField(
         [], description="Pairs of character positions in `command`: start and end of a risky part."
     )
     unparsed: str = BodyField("", description="Why the command could not be read whole; empty if it was.")
-    edits: list[EditDiffModel] = []
+    edits: list[Shown[EditDiff]] = []
     folder: str = BodyField("", description="Where the call runs, if known.")
     others: str = BodyField("", description="The input besides the command and the edits, as JSON.")
 

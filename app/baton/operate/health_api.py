@@ -15,7 +15,7 @@ from baton.delegate.runners.api import ShownRunner
 from baton.delegate.runners.service import Runners
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
-from baton.kernel.http.fields import Shown
+from baton.kernel.http.fields import ApiModel, Shown
 from baton.lib.text.yaml_lines import Fault
 from baton.machines.client_processes import ClientProcesses, UncheckedClient
 from baton.machines.installed_hooks import HooksInstalled, InstalledHooks
@@ -50,6 +50,9 @@ ModelsOf = Annotated[Models, Depends(of(Models))]
 PoliciesOf = Annotated[Policies, Depends(of(Policies))]
 RecorderOf = Annotated[Recorder, Depends(of(Recorder))]
 RunnersOf = Annotated[Runners, Depends(of(Runners))]
+TokenSeen = Annotated[
+    Token, ApiModel("TokenSeenModel", without=("digest", "created_at", "created_by", "revoked_at", "machine"))
+]
 TokensOf = Annotated[Tokens, Depends(of(Tokens))]
 
 
@@ -83,16 +86,6 @@ class ClientModel(BaseModel):
     protocol: str | None = None
     silent: bool = False
     """True if it became silent within the last week while its user keeps working: its hook may be broken."""
-
-
-class TokenSeenModel(BaseModel):
-    """An active token, and its last use."""
-
-    id: str
-    user: str
-    role: str
-    last_used_at: datetime | None = None
-    expires_at: datetime | None = None
 
 
 class StatusModel(BaseModel):
@@ -141,7 +134,7 @@ class StatusModel(BaseModel):
     """Empty while the database is down, like `tokens` and `runners`."""
     unchecked: list[Shown[UncheckedClient]]
     """Clients running on this machine without working hooks; empty on a server for other machines."""
-    tokens: list[TokenSeenModel]
+    tokens: list[TokenSeen]
     runners: list[ShownRunner]
 
 
@@ -265,10 +258,7 @@ async def status(
         ]
         + [ClientModel(user=user, client=client, installed_at=at) for (user, client), at in installed.items()],
         unchecked=list(stored.unchecked),
-        tokens=[
-            TokenSeenModel(id=t.id, user=t.user, role=t.role, last_used_at=t.last_used_at, expires_at=t.expires_at)
-            for t in held
-        ],
+        tokens=held,
         runners=stored.runners,
     )
 

@@ -65,7 +65,7 @@ class Directory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """An access token as a SHA-256 digest. Times are aware, None is never; `machine` is for hook tokens."""
+    """An access token; only its SHA-256 digest is stored. Times are aware, None is never; `machine` is for hook tokens."""
 
     id: str
     digest: str

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from baton.kernel.base.word_table import find_table
+from baton.kernel.base.word_table import shared
 from baton.lib.router.features import about_inputs, right_inputs
 from baton.lib.router.index import AgentReading, Index
 from baton.lib.router.prompts import skip_reason
@@ -53,7 +53,7 @@ class World:
     """All rosters, read once."""
 
     def __init__(self, folder: Path) -> None:
-        self._table = find_table()
+        self._table = shared()
         self._readings: dict[int, AgentReading] = {}
         self.rosters, self.labelled = samples(folder)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from baton.kernel.base.word_table import find_table
+from baton.kernel.base.word_table import shared
 from baton.lib.router.index import Index
 from baton.lib.router.prompts import skip_reason
 from baton.route.pipeline.sections import SURE
@@ -31,7 +31,7 @@ class Measured:
 
 def measure(*, with_table=True):
     """Route every prompt, and every negative over every roster."""
-    table = find_table() if with_table else None
+    table = shared() if with_table else None
     indexes = {name: Index(agents, table) for name, agents in rosters().items()}
     ranks, likely, texts = [], [], []
     for roster, agent, prompt in labelled():

@@ -6,7 +6,7 @@
 import pytest
 from msgspec.structs import replace
 
-from baton.kernel.base.word_table import find_table
+from baton.kernel.base.word_table import shared
 from baton.lib.router.index import Index
 from tests.corpus.routing.report import measure
 from tests.corpus.routing.rosters_of import labelled, languages, negatives, rosters
@@ -47,7 +47,7 @@ def test_a_prompt_for_no_agent_gets_no_advice(measured):
 @pytest.mark.slow("measures all prompts three times")
 def test_an_example_for_each_agent_never_makes_it_worse():
     """Examples that say something new, and that say nothing new: no fewer prompts find their agent than without any."""
-    table, found = find_table(), rosters()
+    table, found = shared(), rosters()
     prompts = labelled()
     by_agent = {}
     for number, (roster, agent, _) in enumerate(prompts):
@@ -75,7 +75,7 @@ def test_an_example_for_each_agent_never_makes_it_worse():
 
 
 def test_a_prompt_in_another_language_finds_its_agent():
-    index = Index(rosters()["ultrapower"], find_table())
+    index = Index(rosters()["ultrapower"], shared())
     rows = languages()
     assert {language for language, _, _ in rows} == {"de", "fr", "es", "pt", "zh", "ja", "ko"}
     found = [[index.names[one.agent] for one in index.score(prompt)] for _, _, prompt in rows]

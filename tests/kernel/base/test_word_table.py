@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wordllama
+from tokenizers import Tokenizer
 
-from baton.kernel.base.word_table import WordTable, WordTableMissing, find_table
+from baton.kernel.base.word_table import WordTable, WordTableMissing, shared
 
 FOLDER = Path(wordllama.__file__).parent
 
@@ -18,7 +19,7 @@ def test_the_word_table_is_memory_mapped_and_offline(monkeypatch):
         raise AssertionError("nothing may be downloaded")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    table = find_table()
+    table = WordTable(FOLDER)
     rows, base = table._rows, table._rows
     while base is not None and not isinstance(base, np.memmap):
         base = base.base
@@ -26,8 +27,14 @@ def test_the_word_table_is_memory_mapped_and_offline(monkeypatch):
     assert (rows.dtype, rows.shape) == (np.float16, (32_000, 256))
 
 
+def test_the_tokens_are_those_of_the_wheel_s_tokenizer():
+    theirs = Tokenizer.from_file(str(FOLDER / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    for word in {*Path(__file__).read_text().split(), "naïve", "表示", "🦀🦀", "\x01"}:
+        assert shared()._tokens(f"▁{word}") == theirs.encode(word, add_special_tokens=False).ids
+
+
 def test_synonyms_have_close_vectors():
-    table = find_table()
+    table = shared()
     test, like, other = map(table.embed, ("write unit tests", "add test coverage", "bake a cake"))
     assert test @ like > test @ other
     assert float(np.linalg.norm(test)) == pytest.approx(1, abs=1e-5)

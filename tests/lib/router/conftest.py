@@ -1,8 +1,8 @@
 import pytest
 
-from baton.kernel.base.word_table import find_table
+from baton.kernel.base.word_table import shared
 
 
 @pytest.fixture(scope="session")
 def table():
-    return find_table()
+    return shared()

@@ -35,7 +35,7 @@ Made = TypeVar("Made")
 
 
 class ReadProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """One program of the call. `depth` is its nesting, 0 for the line itself."""
+    """One program of the call. `depth` is its nesting, 0 for the line itself; `risky` if it does more than read, build or test."""
 
     text: str
     categories: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class ReadProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """An edit of a file, as a unified diff; "" if it is too long to compare."""
+    """An edit of a file, as a unified diff; empty if it is too long to compare."""
 
     path: str
     diff: str

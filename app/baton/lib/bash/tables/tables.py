@@ -303,6 +303,7 @@ _CODES = ("operands", "first", "second", "arguments")
 LANGUAGES: tuple[str, ...] = (*code_model.LANGUAGES, "other")
 """Languages of code run by a program; code in `other` ones is not read."""
 _MANY = 1 << 30
+_NOTHING: dict[Any, Any] = {}  # shared by all entries
 _NAME = re.compile(r"[^\s/]+")
 _LONG_OF_ONE_DASH = re.compile(r"-[a-zA-Z][\w-]")
 _WAYS = ("command", "after", "code", "script", "stdin", "between", "module", "file")
@@ -593,10 +594,10 @@ class _Reader:
             return Entry(name)
         holds = self.held((*at, "holds"), raw.holds)
         options = [one for one in raw.folders if one[:1] != "$" and " " not in one]
-        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two, options, raw.mounts)
+        held = [one.at for one in holds if one.at[0] in "-+" and not one.joined]
+        takes_value = _same(above.takes_value.union(raw.takes_value, raw.takes_two, options, raw.mounts, held))
         # `git -C dir commit -C HEAD`: a subcommand may use the same letter for something else.
-        folders = (above.folders - frozenset(raw.takes_value)).union(raw.folders)
-        takes_value |= frozenset(one.at for one in holds if one.at[0] in "-+" and not one.joined)
+        folders = _same(above.folders.difference(raw.takes_value).union(raw.folders))
         holds = above.holds + holds
         # `overall` and `takes_value` also apply to every subcommand: `git -C dir` comes before the word.
         overall = tuple(self.clause((*at, "overall", index), clause) for index, clause in enumerate(raw.overall))
@@ -627,14 +628,14 @@ class _Reader:
             name=name,
             categories=self.categories((*at, "is"), raw.is_),
             takes_value=takes_value,
-            subcommands=subcommands,
+            subcommands=subcommands or _NOTHING,
             sub_globs=tuple(globs),
             clauses=clauses,
             may_run=bool(raw.runs or any(clause.runs for clause in clauses)),
-            takes_two=frozenset(raw.takes_two),
+            takes_two=_same(frozenset(raw.takes_two)),
             folders=folders,
-            mounts=frozenset(raw.mounts),
-            files=raw.files or above.files,
+            mounts=_same(frozenset(raw.mounts)),
+            files=raw.files or above.files or _NOTHING,
             holds=holds,
             clusters=not any(_LONG_OF_ONE_DASH.match(option) for option in _options(takes_value, clauses)),
             long_options=_long_options(
@@ -647,23 +648,23 @@ class _Reader:
             ),
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
-            reach=raw.reach or above.reach,
-            lands=raw.lands,
-            replaces_target=frozenset(raw.replaces_target),
+            reach=raw.reach or above.reach or _NOTHING,
+            lands=raw.lands or _NOTHING,
+            replaces_target=_same(frozenset(raw.replaces_target)),
             moves=raw.moves,
-            names=raw.names,
+            names=raw.names or _NOTHING,
             own_operands=min(
                 (0 if way.file else way.command or 0 for way in raw.runs if way.file or way.command is not None),
                 default=_MANY,
             ),
-            last=frozenset(
-                [
+            last=_same(
+                frozenset(
                     option
                     for way in raw.runs
                     if way.ends
                     for option in (*(way.code or ()), way.module, way.script)
                     if option
-                ]
+                )
             ),
         )
 
@@ -750,6 +751,12 @@ class _Reader:
 def glob(text: str) -> re.Pattern[str]:
     """Compile a glob: `*` is any text, `?` any character, `[ab]` and `[!ab]` one of or none of these."""
     return re.compile(fnmatch.translate(text))
+
+
+@lru_cache(maxsize=2_048)
+def _same(options: frozenset[str]) -> frozenset[str]:
+    """Return the equal set made before: one takes 216 bytes, and most entries have the same."""
+    return options
 
 
 def _long_options(takes_value: Collection[str], clauses: Iterable[Clause], *others: Iterable[str]) -> tuple[str, ...]:
