@@ -16,45 +16,37 @@ LONGEST = 2_000  # maximum length of a stored masked string, in characters
 WINDOW = 16_384  # characters that are read of a string whose rest is never stored
 
 _LONGEST_KNOWN = 500
-_LARGEST_SET = 16 << 20  # maximum memory of a pre-filter's automaton, in bytes. It takes some 2 MB after 7,500 lines.
-_APART = {"forms": 1, "phrases": 1, "programs": 2}
-"""The set of a trigger other than the first. One automaton for all has the product of their states: 18 MB."""
+_LARGEST_SET = 32 << 20  # maximum memory of a pre-filter's automaton, in bytes. It takes some 7 MB after 7,500 lines.
+_Finder = tuple[str, positions.Finder]
 
 
 class _Detectors:
     """The active finders and their pre-filter.
 
-    Each finder has a trigger pattern, present in every string with a match. The triggers form a few RE2 sets: after a
-    pass of each, most strings need no finder.
+    Each finder has a trigger pattern, present in every string with a match. The triggers form two RE2 sets: after a pass
+    of each, most strings need no finder. One automaton for all would have the product of their states: twice the memory.
     """
 
     def __init__(self, programs: lines.ProgramLines | None = None) -> None:
         # The first finder's name wins where several match.
-        finders: dict[str, tuple[str, positions.Finder]] = {
-            which: (trigger, partial(prefixes.find_prefixed, which=which))
-            for which, trigger in prefixes.TRIGGERS.items()
-        }
-        finders |= positions.FINDERS
-        if programs is not None:
-            finders["programs"] = (programs.trigger, programs.secrets)
-        self._finders = [find for _, find in finders.values()]
-        options = re2.Options()
-        options.max_mem = _LARGEST_SET
-        self._sets: dict[int, tuple[re2.Set, list[int]]] = {}
-        for number, (name, (trigger, _)) in enumerate(finders.items()):
-            triggers, numbers = self._sets.setdefault(_APART.get(name, 0), (re2.Set.SearchSet(options), []))
-            triggers.Add(trigger.encode())
-            numbers.append(number)
-        for triggers, _ in self._sets.values():
-            triggers.Compile()
+        usual: list[_Finder] = [
+            *((trigger, partial(prefixes.find_prefixed, which=which)) for which, trigger in prefixes.TRIGGERS.items()),
+            *positions.FINDERS.values(),
+        ]
+        of_programs: list[_Finder] = [] if programs is None else [(programs.trigger, programs.secrets)]
+        self._finders = [find for _, find in usual + of_programs]
+        self._sets = [(_set(usual), 0), (_set(of_programs), len(usual))][: 1 + len(of_programs)]
+        """Each with the number of its first finder."""
 
     def may_hold(self, data: bytes) -> bool:
-        return bool(self._triggered(_unwritten(data)))
+        data = _unwritten(data)
+        return any(triggers.Match(data) for triggers, _ in self._sets)
 
     def secrets(self, data: bytes) -> list[SecretSpan]:
         """Return the secrets of a string in order; overlapping ones are joined."""
         data = _unwritten(data)
-        found = [(span.start, number, span) for number in self._triggered(data) for span in self._finders[number](data)]
+        numbers = sorted(first + at for triggers, first in self._sets for at in triggers.Match(data) or ())
+        found = [(span.start, number, span) for number in numbers for span in self._finders[number](data)]
         joined: list[SecretSpan] = []
         for _, _, span in sorted(found, key=lambda one: one[:2]):
             if joined and span.start < joined[-1].end:
@@ -65,8 +57,15 @@ class _Detectors:
                 joined.append(span)
         return joined
 
-    def _triggered(self, data: bytes) -> list[int]:
-        return [numbers[at] for triggers, numbers in self._sets.values() for at in triggers.Match(data) or ()]
+
+def _set(finders: list[_Finder]) -> re2.Set:
+    options = re2.Options()
+    options.max_mem = _LARGEST_SET
+    triggers = re2.Set.SearchSet(options)
+    for trigger, _ in finders:
+        triggers.Add(trigger.encode())
+    triggers.Compile()
+    return triggers
 
 
 def _unwritten(data: bytes) -> bytes:
