@@ -110,11 +110,12 @@ async def test_decisions_and_outcomes_are_published_from_their_records(redis):
     assert len(await published(redis, "decisions", lead)) == 1
 
 
-def test_topics_that_are_switched_off_are_not_even_built(redis, tmp_path):
+async def test_topics_that_are_switched_off_are_not_even_built(redis, tmp_path):
     writer = LogWriter(redis.url, tmp_path, most_bytes=1 << 20)
     emitter = Emitter(writer, without=["prompt-submitted"])
     emitter.emit_built(ANN, lambda: 1 / 0, topic="prompt-submitted")
     emitter.emit_built(ANN, lambda: None, topic="modes")
+    await asyncio.sleep(0)
     assert writer.counts() == {"queued": 0, "dropped": 0, "shed": 0, "appended": 0}
 
 

@@ -129,14 +129,12 @@ async def test_a_refusal_under_an_unknown_pin_is_only_counted_if_it_is_the_sessi
 @every(
     ("earlier", "within", "like", "is_kept_out"),
     [
-        (["Read"], 3, "\nRead\nGrep\n", True),
         (["Grep", "Bash", "Task"], 3, "\nRead\nGrep\n", True),
         (["Grep", "Bash", "Task", "Task"], 3, "\nRead\nGrep\n", False),
         (["Read (collected)", "NotRead"], 3, "\nRead\n", False),
         (["Bash (look-up)"], 3, "\nRead\n (look-up)\n", True),
         (["mcp__a__b (look-up)"], 3, "\nmcp__a__b\n", True),
         (["Bash (look-up)"], 3, "\nRead\n", False),
-        ([], 3, "\nRead\n (look-up)\n", False),
     ],
 )
 async def test_a_call_refused_by_its_past_is_only_counted(history, redis, earlier, within, like, is_kept_out):

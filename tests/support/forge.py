@@ -17,13 +17,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 
 from baton.cli.commands import COMMANDS
 from baton.serve.warm import warm
 from tests.support.run_folder import alone_in_the_run
 from tests.support.shipped import read_once
-from tests.support.spare_drain import keep_spare_drain
+from tests.support.spare_drain import exit_after, keep_spare_drain
 
 ROOT = Path(__file__).parents[2]
 STARTER_S = 60
@@ -140,25 +141,17 @@ def _fork(order):
     pid = os.fork()
     if pid:
         return pid
-    status = 1
-    try:
-        _become(order)
-        from baton.cli.main import main as baton  # noqa: PLC0415
-
-        if order["arguments"] == ["serve"]:
-            keep_spare_drain()
-        baton()
-        status = 0
-    except SystemExit as leaving:
-        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-    except BaseException:  # noqa: BLE001 - as the interpreter does with what nobody catches
-        sys.excepthook(*sys.exc_info())
-    finally:
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(status)
+    exit_after(partial(_run, order))
     raise AssertionError
+
+
+def _run(order):
+    _become(order)
+    from baton.cli.main import main as baton  # noqa: PLC0415
+
+    if order["arguments"] == ["serve"]:
+        keep_spare_drain()
+    baton()
 
 
 def _become(order):

@@ -43,7 +43,7 @@ class SpareDrain:
         self._pid = os.fork()
         if not self._pid:
             self._waiting.close()
-            _wait(theirs)
+            exit_after(lambda: _wait(theirs))
         theirs.close()
 
     def spawn(self, command, *, order, stdout, pass_fds=()):
@@ -74,13 +74,18 @@ def keep_spare_drain():
 
 def _wait(server):
     """Become what the server asks for; end when it has ended without."""
+    os.setsid()
+    told, given, _, _ = socket.recv_fds(server, 4_096, 64)
+    server.close()
+    if told:
+        _become(**json.loads(told), given=given)
+
+
+def exit_after(work):
+    """Do the work of a forked process, and end it as the interpreter does."""
     status = 1
     try:
-        os.setsid()
-        told, given, _, _ = socket.recv_fds(server, 4_096, 64)
-        server.close()
-        if told:
-            _become(**json.loads(told), given=given)
+        work()
         status = 0
     except SystemExit as leaving:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)

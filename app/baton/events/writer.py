@@ -19,7 +19,7 @@ QUEUE = 10_000
 QUEUE_BYTES = 64 << 20
 """Maximum entries in memory while Redis is unavailable, and their bytes."""
 BATCH = 50
-"""Entries that are appended together."""
+"""Entries that are packed and appended together."""
 GATHER_S = 0.03
 """How long entries gather before a batch is appended, in seconds."""
 TIMEOUT_S = 5.0
@@ -54,6 +54,7 @@ class LogWriter:
         self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
         self.log = Log(self._redis)
         self._most_bytes = most_bytes
+        self._new: list[Pack] = []
         self._packed: deque[bytes] = deque()
         self._bytes = 0
         self.journal = Journal(home / "journal")
@@ -69,28 +70,38 @@ class LogWriter:
         self._dropped = 0
 
     def put(self, pack: Pack, worth: int = 1) -> None:
-        """Queue an entry, packed at once: it outlives this process from now on. Never waits and never fails."""
+        """Queue an entry, packed with the others of this tick, before their answers leave. Never waits and never fails."""
         if self.shedding >= worth:
             self._shed += 1
-        elif len(self._packed) >= QUEUE or self._bytes > QUEUE_BYTES:
+        elif len(self._new) + len(self._packed) >= QUEUE or self._bytes > QUEUE_BYTES:
             self._dropped += 1
         else:
+            self._new.append(pack)
+            if len(self._new) == 1:  # together, as each alone would find cold caches
+                asyncio.get_running_loop().call_soon(self._pack)
+            elif len(self._new) == BATCH:  # an unpacked entry may contain a whole file
+                self._pack()
+
+    def _pack(self) -> None:
+        """Pack what this tick has queued: it outlives the process from now on."""
+        for pack in self._new:
             try:
                 content = pack()
             except Exception:
                 self._dropped += 1
                 log.exception("an entry of the log cannot be packed")
-                return
+                continue
             if content is not None:
                 self.journal.add(content)
                 self._packed.append(content)
                 self._bytes += len(content)
                 self._arrived.set()
+        self._new.clear()
 
     def counts(self) -> dict[str, int]:
         """Return the counts since the start. `queued` is the length of the queue; `dropped` includes `shed`."""
-        dropped = self._dropped + self._shed
-        return {"queued": len(self._packed), "dropped": dropped, "shed": self._shed, "appended": self._appended}
+        queued, dropped = len(self._new) + len(self._packed), self._dropped + self._shed
+        return {"queued": queued, "dropped": dropped, "shed": self._shed, "appended": self._appended}
 
     async def start(self) -> None:
         """Start to append, first the entries of killed processes. Redis may be unavailable."""
@@ -103,6 +114,7 @@ class LogWriter:
 
     async def stop(self) -> list[bytes]:
         """Append queued entries for at most five seconds. Return those Redis did not take; the journal keeps them, too."""
+        self._pack()
         self._stopping.set()
         self._arrived.set()
         if self._appending is not None:

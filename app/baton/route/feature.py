@@ -15,9 +15,8 @@ from baton.people.callers import CallerReader
 from baton.policies.agent_tables import AgentTables
 from baton.policies.in_force import Policies
 from baton.records.pipeline.recorder import Counters
-from baton.route.feedback.corrections import proposals
 from baton.route.feedback.quality import RouteQuality
-from baton.route.feedback.quality_store import of_tier
+from baton.route.feedback.quality_store import of_tier, proposals
 from baton.route.feedback.service import RouteFeedback, RouteTraces
 from baton.route.llm.breakers import Breakers
 from baton.route.pipeline.api import MAX_BODY, RouteEndpoint

@@ -11,16 +11,16 @@ from uuid_utils import uuid7
 from baton.clients.event import HookEvent
 from baton.events import payloads
 from baton.events.emission import Emitter, call_id, natural_id, session_entity
-from baton.events.preview import preview
 from baton.kernel.redis.client import Redis, RedisUnavailable, session_tag
 from baton.lib.router.local_answers import classify
 from baton.lib.router.prompts import workflow_kind
-from baton.lib.text.masking import mask
+from baton.lib.text.masking import WINDOW, cut_at_word, mask
 from baton.shared.caller import Caller
 from baton.shared.storable import storable
 
 KEPT_S = 7 * 86_400
 """How long the counts of a silent session are kept, in seconds."""
+_ELLIPSIS = "..."
 
 
 class SessionEvents:
@@ -180,3 +180,21 @@ def _tally(caller: Caller, event: HookEvent) -> bytes:
 
 def _session(caller: Caller, event: HookEvent) -> str:
     return session_entity(caller.principal.organisation, caller.principal.user, event.session_id)
+
+
+def preview(prompt: str) -> str:
+    """Return what a whole team may see of a prompt: the first 100 characters with secrets masked, or 97 and `...`."""
+    # Content after a secret longer than the window is not shown anyway, and masking time grows with the length.
+    masked = mask(storable(cut_at_word(prompt, WINDOW)))
+    if len(masked) <= payloads.LONGEST_PREVIEW:
+        return masked
+    cut = masked[: payloads.LONGEST_PREVIEW - len(_ELLIPSIS)]
+    opening = cut.rfind("[masked:")
+    if opening > cut.rfind("]"):
+        cut = cut[:opening]  # half a mask could be taken for the value of a secret's name, and be masked again
+    shown = cut + _ELLIPSIS
+    # The cut can bring together what is a secret only at a text's end: then the last word goes, too.
+    while mask(shown) != shown and cut:
+        cut = cut[: cut.rstrip().rfind(" ") + 1] if " " in cut.rstrip() else ""
+        shown = cut + _ELLIPSIS
+    return shown

@@ -3,21 +3,9 @@
 from baton.clients import claude_code
 from baton.clients.event import HookAnswer
 from tests.support.cases import every
-from tests.support.recorded import recorded
+from tests.support.recorded import ASK, CONTEXT, DENY, PRE, REWRITE, REWRITTEN, hook, recorded
 
 RECORDED = recorded("claude_code")
-REWRITTEN = {"subagent_type": "explore", "prompt": "p", "description": "d", "model": "haiku"}
-DENY = HookAnswer(effect="deny", reason="no")
-ASK = HookAnswer(effect="ask", reason="sure?")
-REWRITE = HookAnswer(updated_input=REWRITTEN)
-CONTEXT = HookAnswer(context="delegate")
-PRE = "PreToolUse"
-
-
-def hook(event, **fields):
-    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
-
-
 SENT = [
     ("no opinion is an empty object", PRE, HookAnswer(), {}),
     ("deny", PRE, DENY, hook(PRE, permissionDecision="deny", permissionDecisionReason="no")),

@@ -3,7 +3,7 @@
 from baton.clients import qwen
 from baton.clients.event import HookAnswer
 from tests.support.cases import every
-from tests.support.recorded import recorded
+from tests.support.recorded import hook, recorded
 
 TODAY, EARLIER = recorded("qwen"), recorded("qwen", "payloads_earlier")
 TOOLS = {"run_shell_command": "Bash", "edit": "Edit", "read_file": "Read", "agent": "Agent"}
@@ -37,10 +37,6 @@ def test_an_earlier_version_is_read_by_agent_starts_and_ends(kind, payload):
     assert (event.sign.kind if event.sign else "") == kinds.get(name, "")
     if name == "SubagentStart":
         assert (event.sign.agent, event.sign.agent_id) == ("Explore", event.agent_id)
-
-
-def hook(event, **fields):
-    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
 
 
 SENT = [

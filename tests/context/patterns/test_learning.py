@@ -10,7 +10,7 @@ from baton.context.patterns.pattern import PatternFilter
 from baton.kernel.base.errors import Forbidden, StoreUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.records.pipeline import store as decisions
-from baton.route.feedback import corrections
+from baton.route.feedback import quality_store
 from baton.route.feedback import store as feedback
 from baton.route.feedback.store import Feedback
 from baton.rules.call.call import Principal
@@ -108,7 +108,7 @@ async def test_checks_that_sessions_repeat_are_proposed_once(store, learning, da
 
 
 async def test_routes_that_people_correct_alike_are_proposed(learning, database):
-    learning.also_from(lambda *asked: corrections.proposals(database, *asked))
+    learning.also_from(lambda *asked: quality_store.proposals(database, *asked))
     for number in range(4):
         said = Feedback(
             route_id=f"r{number}", user="ann", team="web", at=NOW, selected="writer",

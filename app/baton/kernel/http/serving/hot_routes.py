@@ -382,10 +382,14 @@ WHOLE = "baton.whole"  # scope key of the server's function that writes a whole 
 
 
 async def respond(scope: Scope, send: Send, response: Response) -> None:
-    """Send a response, in one write if possible: a head of its own would wake the client for nothing."""
+    """Send a response, in one write if possible: a head of its own would wake the client for nothing.
+
+    The answers of a tick leave together, for the same reason, and after what the tick has queued for the log is packed.
+    """
+    await asyncio.sleep(0)
     headers = head_of(response)
     whole = scope.pop(WHOLE, None)  # popped, as it holds the connection, which holds the scope
-    if whole is not None and await whole(response.status, headers, response.body):
+    if whole is not None and whole(response.status, headers, response.body):
         return
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})

@@ -137,10 +137,8 @@ class Protocol(HttpToolsProtocol):
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
-    async def _write_whole(self, status: int, headers: Headers, body: bytes) -> bool:
+    def _write_whole(self, status: int, headers: Headers, body: bytes) -> bool:
         """Write the answer to the running request at once; return False if only uvicorn can send it."""
-        if len(self.tasks) > 1:  # the answers of a tick leave together: a write each would wake their client each time
-            await asyncio.sleep(0)
         cycle = self._running
         if cycle is None or cycle.response_started or cycle.disconnected or cycle.flow.write_paused:
             return False

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.events.preview import preview
 from baton.lib.bash.tables.tables import build
 from baton.lib.text import masking
 from baton.lib.text.masking import mask
+from baton.sessions.session_events import preview
 from tests.support.cases import every, listed
 from tests.support.fake_secrets import fakes
 
