@@ -20,5 +20,4 @@ def recorded(client, file="payloads"):
 
 
 def hook(event, **fields):
-    """Return an answer about an event."""
     return {"hookSpecificOutput": {"hookEventName": event, **fields}}

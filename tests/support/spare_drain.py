@@ -82,7 +82,6 @@ def _wait(server):
 
 
 def exit_after(work):
-    """Do the work of a forked process, and end it as the interpreter does."""
     status = 1
     try:
         work()

@@ -72,6 +72,11 @@ def token_of(server, admin):
     return made.json()["text"]
 
 
+def knows(server, token):
+    with server.agent(Authorization=f"Bearer {token}") as http:
+        return http.get("/me").status_code != 401
+
+
 def next_version(folder):
     """Write the next version of Baton; return its `app`."""
     for path in ROOT.iterdir():
@@ -108,6 +113,7 @@ def test_an_upgrade_and_a_rollback_lose_no_call_no_outcome_and_no_token(
         asyncio.run(add_column(postgres_url))
         with serving(tmp_path / "new", **env, PYTHONPATH=str(next_version(tmp_path / "next"))) as new:
             all_calls.tokens += token_of(old, admin), token_of(new, admin)
+            until(lambda: all(knows(server, one) for server in (old, new) for one in all_calls.tokens))
             (drain,) = until(lambda: children(new.process.pid, called="drain_main"))
             drain.suspend()
             pairs = [(old, old), (old, new), (new, old), (new, new)]
