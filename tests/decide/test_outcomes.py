@@ -53,8 +53,8 @@ def client(http, session):
 def test_a_decision_costs_ten_redis_commands_and_1600_bytes_and_is_written_once(
     server, http, session, tool, given, client, each_its_own, most
 ):
-    strict = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
-    http.put("/mode", json=strict if tool == "Read" else strict | {"enabled": False}).raise_for_status()
+    mode = {"scope": "session", "id": session["session_id"], "enabled": tool == "Read", "level": "strict"}
+    http.put("/mode", json=mode).raise_for_status()
     with Redis(unix_socket_path=str(server.home / "valkey" / "valkey.sock")) as valkey:
 
         def spent():

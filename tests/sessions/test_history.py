@@ -141,8 +141,7 @@ async def test_a_call_refused_by_its_past_is_only_counted(history, redis, earlie
     await redis.call(b"FLUSHALL")
     for number, name in enumerate(earlier):
         await history.begin(ANN, call(f"T{number}"), "d0", entry=name)
-    prior = await history.begin(ANN, call("Read"), "d1", refused_within=within, like=like)
-    assert prior.is_kept_out is is_kept_out
+    assert (await history.begin(ANN, call("Read"), "d1", refused_within=within, like=like)).is_kept_out is is_kept_out
     assert await names(history) == (*earlier, "Read")[: len(earlier) + 1 - is_kept_out]
 
 

@@ -166,9 +166,8 @@ RATE_RULE = "limits/rate"
 class CallCase(msgspec.Struct, kw_only=True):
     """One call on its way through the steps.
 
-    `named` is the client's project, "" for none: the session may be pinned to another one. `pin` is what this process knows
-    of that. `entry` is the call's name
-    in the session's history.
+    `named` is the client's project, "" for none: the session may be pinned to another one. `pin` is what this process
+    knows of that. `entry` is the call's name in the session's history.
     `key` names the call for retries; its last part is empty for a call without a `tool_use_id`, which has none.
     `prior` is None if the history is unread or unavailable. `is_held` marks a line of a skill or a command, run by the
     client: no mode applies to it, and it is no part of the agent's history. `once` are the exceptions for once by rule,
@@ -264,7 +263,7 @@ class PreToolUse:
         noted = prior.is_kept_out if prior is not None and not (prior.retry or prior.wait_ms) else None
         refused = is_refused(call.client, decision.verdict.effect)
         if noted is not None and noted is not refused:
-            # A refused call did not run. In the history it would lead to further refusals.
+            # A refused call did not run: in the history it would lead to further refusals. One with an approval may run.
             self._history.correct(caller.principal, case.call, case.entry, refused=refused)
             noted = noted or refused
         self._record(case, decision, noted=noted)

@@ -4,7 +4,7 @@ A room gets the `Emitter` from `main` and calls `emit` with the payload of one o
 
     self._events.emit(caller.principal, RoutingDecision(session_id=…, correlation_id=…, route_id=…, method="scorer"))
 
-It never waits and never fails. The payload's strings are masked at once, and the event is queued for the log
+It never waits and never fails. Before the answer leaves, the payload's strings are masked and the event is queued for the log
 (`baton.events.log`); `GET /events/topics/{topic}` and the sinks read it there. Three rules:
 
 - **A costly payload** is given as a function, called if the event is wanted: `emit_built(principal, build, topic=…)`.

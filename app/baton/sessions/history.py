@@ -150,9 +150,10 @@ class History:
         project = storable(call.project) or root
         # Queued before the script, so one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
-        refused = (b"" if refused_within is None else _REFUSED, b"" if is_placed else b"1", refused_within or b"", like)
+        refused = (b"" if refused_within is None else _REFUSED, b"" if is_placed else b"1")
+        past = (refused_within or b"", storable(like))
         begun = await self._redis.script(
-            self._begin, keys, (agent, tool, decision_id, project, root, storable(other), note, *refused)
+            self._begin, keys, (agent, tool, decision_id, project, root, storable(other), note, *refused, *past)
         )
         names, first_id, retry, background, pinned, pinned_root, wait_ms, agents, reported, *counted = begun
         return Prior(

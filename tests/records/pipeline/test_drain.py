@@ -258,18 +258,19 @@ from baton.events.writer import LogWriter
 from baton.records.pipeline.recorder import Recorder
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
+from baton.kernel.http.serving.hot_routes import Response, respond
 async def main():
-    writer = LogWriter(sys.argv[1], Path(sys.argv[3]), most_bytes=64 << 20)
+    writer, said = LogWriter(sys.argv[1], Path(sys.argv[3]), most_bytes=64 << 20), 0
     recorder = Recorder(writer, Database(Settings(database_url=sys.argv[2])))
     await recorder.start()
-    said = 0
+    async def send(_):
+        print(said, flush=True)
     while True:
-        for _ in range(20):
+        for said in range(said + 1, said + 21):
             recorder.put(Record(id=str(uuid7()), at=datetime.now(UTC), organisation="default", team="t", user="u",
                 client="c", event="e"))
-            said += 1
-        await asyncio.sleep(0.001)  # an answer leaves a tick later, too
-        print(said, flush=True)
+        await respond({}, send, Response(b""))
+        await asyncio.sleep(0.002)
 asyncio.run(main())
 """
 

@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 WAIT_MS = 1_000
 """Longest wait for new entries, in milliseconds; stopping may take as long."""
 TURN_S = 5.0
-"""Longest wait for another drain's older entries, in seconds, until they are claimed."""
+_LOOK_S = 0.005
+"""Longest wait for another drain's older entries, in seconds, until they are claimed, and the time between two looks."""
 GATHER_S = 0.1
 """Pause after a batch that was not full, in seconds: fewer and larger transactions."""
 TRIM_S = 5.0
@@ -171,7 +172,7 @@ class Drain:
         while not await self._log.is_oldest(first):
             if asyncio.get_running_loop().time() > ends:
                 raise _OtherDrainIsSilent
-            await asyncio.sleep(GATHER_S / 20)
+            await asyncio.sleep(_LOOK_S)
 
     async def _add(self, batch: list[Content]) -> bool:
         """Store records and reports. Return False if a record's content is at fault.

@@ -162,8 +162,9 @@ def history(within: int, *, missing: bool) -> Check:
         context.found["what"] = f"{shown.get(tool, tool)} calls"
         return any(plain(name) == tool for name in recent)
 
-    why = f"none of the last {within} calls used `{{}}`"
-    return Check("history", holds, lambda c: why.format(c.call.tool_name), within=within)
+    return Check(
+        "history", holds, lambda c: f"none of the last {within} calls used `{c.call.tool_name}`", within=within
+    )
 
 
 def lookup() -> Check:

@@ -274,7 +274,8 @@ class Context:
 
     `found` are the findings of the rule being checked, by placeholder. `blind` collects facts needed by a rule but
     unreadable, `errors` the names of failed expressions. `guesses` is True while a rule sees the possible commands of
-    unknown programs. `live` are the rules that may match, once `rule.live_rules` has found them. `spent` is the maximum work of the expressions so far, in units of `when_cost`.
+    unknown programs. `live` are the rules that may match, once `rule.live_rules` has found them. `spent` is the maximum
+    work of the expressions so far, in units of `when_cost`.
     """
 
     # Facts not requested yet. Most calls are known and need next to nothing, so these are the class's.
@@ -294,9 +295,9 @@ class Context:
         self.policies = policies
         self.facts = facts
         call = facts.call
-        given = call.tool_input
-        self.call = call if FOLDER_KEYS.isdisjoint(given) and not holds_objects(given) else in_its_folder(call)
-        call = self.call
+        if not FOLDER_KEYS.isdisjoint(call.tool_input) or holds_objects(call.tool_input):
+            call = in_its_folder(call)
+        self.call = call
         self.root = call.project_root or (call.project if call.project.startswith("/") else "")
         """The project's root folder, "" if unknown."""
         self.found: dict[str, str] = {}
